@@ -1,0 +1,321 @@
+"""Text to token ids and back: byte-pair encoding, taught in chapter 01.
+
+Sources: Gage 1994 (the pair merge), Sennrich 2016 (on words), Radford 2019 (on bytes).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import regex
+from numpy.typing import ArrayLike, NDArray
+
+from contextual import inputs
+
+Pair = tuple[int, int]
+Ints = NDArray[np.int64]
+
+PATTERN = regex.compile(
+    r"\p{N}"  # one digit at a time
+    r"|'s|'t|'re|'ve|'m|'ll|'d"  # English endings
+    r"| ?\p{L}+"  # a word, with the space before it
+    r"| ?[^\s\p{L}\p{N}]+"  # marks, with the space before them
+    r"|\s+(?![^\s\p{N}])|\s+"  # other white space; the last space joins a word
+)
+
+GAP = -1  # stands between words: no pair reaches across it
+
+LONGEST = 2**24  # bytes in a token: a hostile file doubles a token at every merge
+
+FORMAT = "contextual byte-pair tokenizer 1"
+
+
+def pre_tokens(text: str) -> list[str]:
+    """Cut text into chunks that no token may cross; joined, they are the text.
+
+    Pattern: Radford 2019, with every digit alone as SmolLM2 has it.
+    Raises ValueError if `text` is not a str.
+    """
+    return PATTERN.findall(inputs.as_text(text))
+
+
+def to_bytes(text: str) -> bytes:
+    """UTF-8 bytes of any str, lone surrogates included, so that nothing is lost."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def lay_out(text: str) -> tuple[Ints, Ints]:
+    """Every distinct pre-token once, as bytes in one row with a GAP around each.
+
+    Returns ids (N,) and counts (N,): how often the pre-token at that place occurs.
+    """
+    ids, counts = [GAP], [0]
+    for chunk, n in Counter(pre_tokens(text)).items():
+        data = to_bytes(chunk)
+        ids += [*data, GAP]
+        counts += [n] * len(data) + [0]
+    return np.array(ids), np.array(counts)
+
+
+def count_pairs(ids: Ints, counts: Ints, at: Ints) -> Counter[Pair]:
+    """How often each pair of neighbours occurs that begins at one of the places `at`.
+
+    ids, counts: (N,) from `lay_out`. Overlaps count: `aaa` holds the pair aa twice.
+    """
+    pairs: Counter[Pair] = Counter()
+    for left, right, n in zip(
+        ids[at].tolist(), ids[at + 1].tolist(), counts[at].tolist(), strict=True
+    ):
+        if left != GAP and right != GAP:
+            pairs[left, right] += n
+    return pairs
+
+
+def best_pair(pairs: Counter[Pair], pieces: list[bytes]) -> Pair | None:
+    """The pair seen most often, or None if there is none left.
+
+    Tie rule: of equally frequent pairs, the one whose bytes (left, then right) are
+    greatest. Any fixed rule would do; without one, equal texts give unequal tokens.
+    """
+    most = max(pairs.values(), default=0)
+    tied = [pair for pair, n in pairs.items() if n == most > 0]
+    return max(tied, key=lambda pair: [pieces[i] for i in pair], default=None)
+
+
+def find_pair(ids: Ints, pair: Pair) -> Ints:
+    """Places where `pair` begins, left to right, none overlapping another.
+
+    In `aaaaa` the pair aa begins at 0 and 2, not at 1: that a is taken.
+    """
+    at = np.flatnonzero((ids[:-1] == pair[0]) & (ids[1:] == pair[1]))
+    if pair[0] == pair[1]:  # only twins can overlap: keep every other one of a run
+        run_begins = np.where(np.diff(at, prepend=-2) > 1, at, 0)
+        at = at[(at - np.maximum.accumulate(run_begins)) % 2 == 0]
+    return at
+
+
+def merge_pair(
+    ids: Ints, counts: Ints, pair: Pair, new_id: int
+) -> tuple[Ints, Ints, Counter[Pair]]:
+    """Glue `pair` into `new_id` everywhere; also say which pair counts changed.
+
+    Returns ids and counts, shorter by one place a merge, and the change of every
+    pair count: only pairs that touched a merge are counted, not the whole text.
+    """
+    at = find_pair(ids, pair)
+    touched = np.unique([at - 1, at, at + 1])
+    change: Counter[Pair] = Counter()
+    change.subtract(count_pairs(ids, counts, touched))
+
+    ids = ids.copy()
+    ids[at] = new_id
+    ids, counts = np.delete(ids, at + 1), np.delete(counts, at + 1)
+    at = at - np.arange(len(at))  # each merge to the left took one place away
+    touched = np.unique([at - 1, at])
+    change.update(count_pairs(ids, counts, touched))
+    return ids, counts, change
+
+
+def train_tokenizer(text: str, n_merges: int) -> BytePairTokenizer:
+    """Learn `n_merges` merges from the counts of `text`; ids 0-255 are the bytes.
+
+    Fewer merges if no pair is left, with a warning. ValueError for a negative number.
+    """
+    n_merges = inputs.as_size(n_merges, "n_merges", at_least=0)
+    ids, counts = lay_out(text)
+    pairs = count_pairs(ids, counts, np.arange(len(ids) - 1))
+    pieces = [bytes([byte]) for byte in range(256)]
+    merges: list[Pair] = []
+    while len(merges) < n_merges and (pair := best_pair(pairs, pieces)):
+        ids, counts, change = merge_pair(ids, counts, pair, len(pieces))
+        pairs.update(change)
+        merges.append(pair)
+        pieces.append(pieces[pair[0]] + pieces[pair[1]])
+    if len(merges) < n_merges:
+        warnings.warn(
+            f"Stopped after {len(merges)} of {n_merges} merges: no pair is left.",
+            stacklevel=2,
+        )
+    return BytePairTokenizer({byte: byte for byte in range(256)}, merges)
+
+
+def merge_by_rank(ids: list[int], merge_ids: Mapping[Pair, int]) -> list[int]:
+    """Apply learned merges to the ids of one pre-token, the earliest learned first.
+
+    merge_ids: pair -> the id it becomes; ids rise in the order of learning. A heap
+    hands out the next merge, so n ids take about n·log n steps, not n².
+    """
+    ids, end = [*ids, GAP], len(ids)
+    before, after = list(range(-1, end)), list(range(1, end + 2))
+    waiting = [(merge_ids[p], i) for i, p in enumerate(pairwise(ids)) if p in merge_ids]
+    heapify(waiting)
+    while waiting:
+        new_id, i = heappop(waiting)
+        j = after[i]
+        if merge_ids.get((ids[i], ids[j])) != new_id:
+            continue  # one of the two was merged away meanwhile
+        ids[i], ids[j] = new_id, GAP
+        after[i] = after[j]
+        before[after[i]] = i
+        for left, right in ((before[i], i), (i, after[i])):
+            if left >= 0 and (pair := (ids[left], ids[right])) in merge_ids:
+                heappush(waiting, (merge_ids[pair], left))
+    return [i for i in ids if i != GAP]
+
+
+def split_specials(text: str, specials: Mapping[str, int]) -> list[str]:
+    """Cut special tokens such as <|endoftext|> out of a text; joined, it is the text.
+
+    Returns plain text and specials in turn. Of two that fit, the longer one is taken.
+    """
+    if not specials:
+        return [inputs.as_text(text)]
+    longest_first = sorted(specials, key=len, reverse=True)
+    either = "|".join(regex.escape(special) for special in longest_first)
+    return regex.split(f"({either})", inputs.as_text(text))
+
+
+def encode(tokenizer: BytePairTokenizer, text: str) -> list[int]:
+    """Token ids of a text. A byte that has no token vanishes (SmolLM2 lacks 21).
+
+    Every distinct pre-token is worked out once a call, then looked up.
+    """
+    ids: list[int] = []
+    known: dict[str, list[int]] = {}
+    for part in split_specials(text, tokenizer.specials):
+        if part in tokenizer.specials:
+            ids.append(tokenizer.specials[part])
+            continue
+        for chunk in pre_tokens(part):
+            if chunk not in known:
+                data = [tokenizer.byte_ids.get(byte) for byte in to_bytes(chunk)]
+                found = [i for i in data if i is not None]
+                known[chunk] = merge_by_rank(found, tokenizer.merge_ids)
+            ids += known[chunk]
+    return ids
+
+
+def decode(tokenizer: BytePairTokenizer, token_ids: ArrayLike) -> str:
+    """The text of token ids, (T,). Half a character becomes the sign U+FFFD.
+
+    Raises ValueError for an id that is no whole number or not in the vocabulary.
+    """
+    if np.size(token_ids) == 0:
+        return ""
+    ids = inputs.as_token_ids(token_ids, len(tokenizer.pieces))
+    data = b"".join(tokenizer.pieces[i] for i in np.atleast_1d(ids).tolist())
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+def save_tokenizer(tokenizer: BytePairTokenizer, path: str | os.PathLike[str]) -> None:
+    """Write a tokenizer as JSON, compressed if the name ends in .gz."""
+    path = Path(path)
+    content = {
+        "format": FORMAT,
+        "byte_ids": sorted(tokenizer.byte_ids.items()),
+        "merges": tokenizer.merges,
+        "specials": tokenizer.specials,
+    }
+    data = json.dumps(content).encode("utf-8")
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+def load_tokenizer(path: str | os.PathLike[str]) -> BytePairTokenizer:
+    """Read what `save_tokenizer` wrote. ValueError if the file is anything else."""
+    data = Path(path).read_bytes()
+    try:
+        content = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        if content["format"] != FORMAT:
+            raise ValueError(f"its format is {content['format']!r}")
+        byte_ids = {int(byte): int(i) for byte, i in content["byte_ids"]}
+        merges = [(int(left), int(right)) for left, right in content["merges"]]
+        specials = {str(text): int(i) for text, i in content["specials"].items()}
+        return BytePairTokenizer(byte_ids, merges, specials)
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        OSError,
+        EOFError,
+        AttributeError,
+    ) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{path} is not a saved tokenizer ({reason}).") from None
+
+
+@dataclass(repr=False)
+class BytePairTokenizer:
+    """What a tokenizer knows: ids of bytes and specials, and merges in order.
+
+    `pieces[i]` is the bytes of token i; `merge_ids[pair]` is the id a pair becomes.
+    """
+
+    byte_ids: dict[int, int]
+    merges: list[Pair]
+    specials: dict[str, int] = field(default_factory=dict)
+    pieces: list[bytes] = field(init=False)
+    merge_ids: dict[Pair, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.pieces, self.merge_ids = list_pieces(self)
+
+    def __repr__(self) -> str:
+        return f"<BytePairTokenizer of {self.vocab_size} tokens>"
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.pieces)
+
+    def pre_tokens(self, text: str) -> list[str]:
+        return pre_tokens(text)
+
+    def encode(self, text: str) -> list[int]:
+        return encode(self, text)
+
+    def decode(self, token_ids: ArrayLike) -> str:
+        return decode(self, token_ids)
+
+    def tokens(self, text: str) -> list[bytes]:
+        return [self.pieces[i] for i in self.encode(text)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        save_tokenizer(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> BytePairTokenizer:
+        return load_tokenizer(path)
+
+
+def list_pieces(tokenizer: BytePairTokenizer) -> tuple[list[bytes], dict[Pair, int]]:
+    """The bytes of every token, by id, and the id of every merge.
+
+    Specials and bytes have their own ids, 0 to n - 1; merge r has id n + r.
+    Raises ValueError if ids are missing or double, or a merge uses a later id.
+    """
+    first: dict[int, bytes] = {i: to_bytes(s) for s, i in tokenizer.specials.items()}
+    first |= {i: bytes([byte]) for byte, i in tokenizer.byte_ids.items()}
+    n = len(tokenizer.specials) + len(tokenizer.byte_ids)
+    if sorted(first) != list(range(n)):
+        raise ValueError(f"the ids of bytes and specials are not 0 to {n - 1}")
+    pieces, merge_ids = [first[i] for i in range(n)], {}
+    for left, right in tokenizer.merges:
+        if not (0 <= left < len(pieces) and 0 <= right < len(pieces)):
+            raise ValueError(f"merge {(left, right)} uses an id that comes after it")
+        merge_ids[left, right] = len(pieces)
+        if len(pieces[left]) + len(pieces[right]) > LONGEST:
+            raise ValueError(f"token {len(pieces)} is over {LONGEST} bytes long")
+        pieces.append(pieces[left] + pieces[right])
+    return pieces, merge_ids

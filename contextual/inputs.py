@@ -104,3 +104,187 @@ def unknown_word(word: Any, words: Iterable[str]) -> KeyError:
     near = near or difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.7)
     hint = f" Near it: {', '.join(dict.fromkeys(near))}." if near else ""
     return KeyError(f"{word!r} is not among the {len(known):,} words.{hint}")
+
+
+def as_finite(values: Any, name: str, min_ndim: int = 1) -> NDArray[Any]:
+    """As `as_array`, and neither NaN nor infinity: one NaN would reach every word."""
+    array = as_array(values, name, min_ndim)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinity; every number must be finite.")
+    return array
+
+
+def as_even_size(value: Any, name: str) -> int:
+    """A size that splits into pairs: a whole, even number, at least 2."""
+    size = as_size(value, name)
+    if size % 2:
+        raise ValueError(
+            f"{name} must be even, because it is split in pairs, not {size}."
+        )
+    return size
+
+
+def as_base(base: Any) -> float:
+    """The constant of the turning speeds: a finite number above 1."""
+    number = isinstance(base, (int, float, np.integer, np.floating))
+    if not number or isinstance(base, bool) or not 1 < base < np.inf:
+        raise ValueError(f"base must be a finite number above 1, not {base!r}.")
+    return float(base)
+
+
+def as_positions(positions: ArrayLike, x_shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Positions that fit x of shape (…, T, d_head), in float64 whatever came in."""
+    array = as_finite(positions, "positions", min_ndim=0).astype(np.float64)
+    words = x_shape[:-1]
+    if array.shape[-1:] != words[-1:]:
+        count = array.shape[-1] if array.ndim else "a single position"
+        raise ValueError(
+            f"positions has {count} for {words[-1] if words else 'a single word'}: "
+            f"x of shape {x_shape} needs positions of shape {words[-1:]}."
+        )
+    # (B, T) against (B, H, T) would be read per head: only a full set of axes is clear.
+    vague = 1 < array.ndim < len(words) and max(array.shape[:-1]) > 1
+    if vague or not _fits(array.shape, words):
+        raise ValueError(
+            f"positions of shape {array.shape} do not fit x of shape {x_shape}: give "
+            f"{words[-1:]}, or all axes but the last, with 1 where they are shared, "
+            "as in positions[:, None, :] for (B, H, T, d_head)."
+        )
+    return array
+
+
+def as_divisor(part: Any, part_name: str, whole: int, whole_name: str) -> int:
+    """A number of equal parts: `part` must divide `whole`."""
+    part = as_size(part, part_name)
+    if whole % part:
+        raise ValueError(
+            f"{whole_name} {whole} cannot be split into {part} equal parts: "
+            f"{part_name} must divide {whole_name}."
+        )
+    return part
+
+
+def as_queries_keys_values(
+    q: Any, k: Any, v: Any
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """q (…, T, d_head), k (…, S, d_head), v (…, S, d_v) that fit together."""
+    q, k, v = (as_finite(a, n, 2) for a, n in ((q, "q"), (k, "k"), (v, "v")))
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(
+            f"q and k must have the same d_head, not {q.shape[-1]} and {k.shape[-1]}: "
+            f"q has shape {q.shape}, k has shape {k.shape}."
+        )
+    if k.shape[-2] != v.shape[-2]:
+        raise ValueError(
+            f"every key needs one value, not {k.shape[-2]} keys and {v.shape[-2]} "
+            f"values: k has shape {k.shape}, v has shape {v.shape}."
+        )
+    try:
+        np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"the leading axes of q {q.shape}, k {k.shape} and v {v.shape} "
+            "do not fit together."
+        ) from None
+    return q, k, v
+
+
+def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """True where broadcasting `shape` against `target` leaves `target` as it is."""
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
+def as_attention_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """As `as_mask`, and refused where its leading axes fit the scores in two ways."""
+    array = as_mask(mask, shape)
+    missing = len(shape) - array.ndim
+    if array.ndim > 2 and missing and max(array.shape[:-2]) > 1:
+        other = array.shape[:-2] + (1,) * missing + array.shape[-2:]
+        if _fits(other, shape):
+            raise ValueError(
+                f"mask of shape {array.shape} fits scores of shape {shape} two ways. "
+                "Write the missing axis: mask[:, None] for a mask per text, mask[None] "
+                "for a mask per head."
+            )
+    return array
+
+
+def as_head_mask(
+    mask: ArrayLike | None, x_shape: tuple[int, ...], n_heads: int
+) -> NDArray[np.bool_] | None:
+    """A mask for all texts, for each text, or for each head of x (…, T, C)."""
+    if mask is None:
+        return None
+    array = np.asarray(mask)
+    *texts, seq_len, _ = x_shape
+    square = (seq_len, seq_len)
+    scores_shape = (*texts, n_heads, *square)
+    one_per_text = array.ndim >= 2 and array.ndim == len(x_shape)
+    full = np.expand_dims(array, -3) if one_per_text else array  # all heads share it
+    vague = 2 < array.ndim < len(x_shape)  # per text or per head? refused
+    if array.dtype == np.bool_ and (vague or not _fits(full.shape, scores_shape)):
+        raise ValueError(
+            f"mask of shape {array.shape} does not fit x of shape {x_shape} with "
+            f"{n_heads} heads: give {square} for all texts, {(*texts, *square)} for "
+            f"each text, or {scores_shape} for each head (1 where it is shared)."
+        )
+    return as_mask(full, scores_shape)
+
+
+def as_layer(
+    x: Any,
+    w_q: Any,
+    w_k: Any,
+    w_v: Any,
+    w_o: Any,
+    n_heads: Any,
+    n_kv_heads: Any = None,
+) -> list[NDArray[Any]]:
+    """x and the four matrices of an attention layer, stored (in, out), as arrays."""
+    x = as_finite(x, "x", min_ndim=2)
+    d_model = x.shape[-1]
+    n_heads = as_divisor(n_heads, "n_heads", d_model, "d_model")
+    if n_kv_heads is not None:
+        as_divisor(n_kv_heads, "n_kv_heads", n_heads, "n_heads")
+    d_kv = d_model // n_heads * (n_heads if n_kv_heads is None else int(n_kv_heads))
+    arrays = [x]
+    for name, w, d_out in (
+        ("w_q", w_q, d_model),
+        ("w_k", w_k, d_kv),
+        ("w_v", w_v, d_kv),
+        ("w_o", w_o, d_model),
+    ):
+        array = as_finite(w, name, min_ndim=2)
+        if array.shape != (d_model, d_out):
+            raise ValueError(
+                f"{name} must have shape {(d_model, d_out)} (in, out) for d_model "
+                f"{d_model} and {n_heads} heads of {d_model // n_heads}, "
+                f"not {array.shape}."
+            )
+        arrays.append(array)
+    return arrays
+
+
+def as_lengths(lengths: ArrayLike, seq_len: Any) -> NDArray[np.int64]:
+    """How many real tokens each text has: whole numbers (B,), each 0 to seq_len."""
+    seq_len = as_size(seq_len, "seq_len")
+    try:
+        array = np.asarray(lengths)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"lengths is not a list of numbers: {error}.") from None
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(
+            f"lengths must be a list with one length per text, not shape {array.shape}."
+        )
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"lengths must be whole numbers, not {array.dtype}.")
+    wrong = array[(array < 0) | (array > seq_len)]
+    if wrong.size:
+        raise ValueError(
+            f"length {wrong[0]} does not fit seq_len {seq_len}: "
+            f"a text has 0 to {seq_len} tokens here."
+        )
+    return array.astype(np.int64)

@@ -9,7 +9,7 @@ import gzip
 import json
 import os
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from contextual import inputs
 
 Pair = tuple[int, int]
-Ints = NDArray[np.int64]
+Ints = NDArray[np.integer]
 
 PATTERN = regex.compile(
     r"\p{N}"  # one digit at a time
@@ -64,38 +64,41 @@ def lay_out(text: str) -> tuple[Ints, Ints]:
         data = to_bytes(chunk)
         ids += [*data, GAP]
         counts += [n] * len(data) + [0]
-    return np.array(ids), np.array(counts)
+    return np.array(ids, np.int32), np.array(counts, np.int32)
 
 
 def count_pairs(ids: Ints, counts: Ints, at: Ints) -> Counter[Pair]:
     """How often each pair of neighbours occurs that begins at one of the places `at`.
 
-    ids, counts: (N,) from `lay_out`. Overlaps count: `aaa` holds the pair aa twice.
+    Overlaps count: `aaa` holds the pair aa twice. No pair reaches across a GAP.
     """
     pairs: Counter[Pair] = Counter()
+    inside = at[(ids[at] != GAP) & (ids[at + 1] != GAP)]
+    lefts, rights, seen = ids[inside], ids[inside + 1], counts[inside]
     for left, right, n in zip(
-        ids[at].tolist(), ids[at + 1].tolist(), counts[at].tolist(), strict=True
+        lefts.tolist(), rights.tolist(), seen.tolist(), strict=True
     ):
-        if left != GAP and right != GAP:
-            pairs[left, right] += n
+        pairs[left, right] += n
     return pairs
 
 
-def best_pair(pairs: Counter[Pair], pieces: list[bytes]) -> Pair | None:
+def best_pair(by_count: Mapping[int, set[Pair]], pieces: list[bytes]) -> Pair | None:
     """The pair seen most often, or None if there is none left.
 
-    Tie rule: of equally frequent pairs, the one whose bytes (left, then right) are
-    greatest. Any fixed rule would do; without one, equal texts give unequal tokens.
+    by_count: a count -> the pairs seen that often. Tie rule: the pair whose bytes
+    (left, then right) are greatest. Any fixed rule would do; without one, the same
+    words in another order would give other tokens.
     """
-    most = max(pairs.values(), default=0)
-    tied = [pair for pair, n in pairs.items() if n == most > 0]
-    return max(tied, key=lambda pair: [pieces[i] for i in pair], default=None)
+    most = max((n for n, pairs in by_count.items() if pairs), default=0)
+    if most == 0:
+        return None
+    return max(by_count[most], key=lambda pair: ([pieces[i] for i in pair], pair))
 
 
 def find_pair(ids: Ints, pair: Pair) -> Ints:
     """Places where `pair` begins, left to right, none overlapping another.
 
-    In `aaaaa` the pair aa begins at 0 and 2, not at 1: that a is taken.
+    In `aaaaa` the pair aa begins at the first and the third a: the second is taken.
     """
     at = np.flatnonzero((ids[:-1] == pair[0]) & (ids[1:] == pair[1]))
     if pair[0] == pair[1]:  # only twins can overlap: keep every other one of a run
@@ -107,22 +110,20 @@ def find_pair(ids: Ints, pair: Pair) -> Ints:
 def merge_pair(
     ids: Ints, counts: Ints, pair: Pair, new_id: int
 ) -> tuple[Ints, Ints, Counter[Pair]]:
-    """Glue `pair` into `new_id` everywhere; also say which pair counts changed.
+    """Glue `pair` into `new_id` everywhere; also say how the pair counts change.
 
-    Returns ids and counts, shorter by one place a merge, and the change of every
-    pair count: only pairs that touched a merge are counted, not the whole text.
+    Returns ids and counts, one place shorter for every merge, and the changes: only
+    pairs that touch a merge are counted again, not the whole text.
     """
     at = find_pair(ids, pair)
-    touched = np.unique([at - 1, at, at + 1])
     change: Counter[Pair] = Counter()
-    change.subtract(count_pairs(ids, counts, touched))
+    change.subtract(count_pairs(ids, counts, np.unique([at - 1, at, at + 1])))
 
     ids = ids.copy()
     ids[at] = new_id
     ids, counts = np.delete(ids, at + 1), np.delete(counts, at + 1)
-    at = at - np.arange(len(at))  # each merge to the left took one place away
-    touched = np.unique([at - 1, at])
-    change.update(count_pairs(ids, counts, touched))
+    at = at - np.arange(len(at))  # every merge to the left took one place away
+    change.update(count_pairs(ids, counts, np.unique([at - 1, at])))
     return ids, counts, change
 
 
@@ -132,20 +133,25 @@ def train_tokenizer(text: str, n_merges: int) -> BytePairTokenizer:
     Fewer merges if no pair is left, with a warning. ValueError for a negative number.
     """
     n_merges = inputs.as_size(n_merges, "n_merges", at_least=0)
-    ids, counts = lay_out(text)
-    pairs = count_pairs(ids, counts, np.arange(len(ids) - 1))
     pieces = [bytes([byte]) for byte in range(256)]
     merges: list[Pair] = []
-    while len(merges) < n_merges and (pair := best_pair(pairs, pieces)):
-        ids, counts, change = merge_pair(ids, counts, pair, len(pieces))
-        pairs.update(change)
-        merges.append(pair)
-        pieces.append(pieces[pair[0]] + pieces[pair[1]])
-    if len(merges) < n_merges:
-        warnings.warn(
-            f"Stopped after {len(merges)} of {n_merges} merges: no pair is left.",
-            stacklevel=2,
-        )
+    totals: Counter[Pair] = Counter()
+    by_count: defaultdict[int, set[Pair]] = defaultdict(set)
+    ids, counts = lay_out(text)
+    change = count_pairs(ids, counts, np.arange(len(ids) - 1))
+    while len(merges) < n_merges:
+        for pair, n in change.items():
+            by_count[totals[pair]].discard(pair)
+            totals[pair] += n
+            by_count[totals[pair]].add(pair)
+        best = best_pair(by_count, pieces)
+        if best is None:
+            say = f"Stopped after {len(merges)} of {n_merges} merges: no pair is left."
+            warnings.warn(say, stacklevel=2)
+            break
+        ids, counts, change = merge_pair(ids, counts, best, len(pieces))
+        merges.append(best)
+        pieces.append(pieces[best[0]] + pieces[best[1]])
     return BytePairTokenizer({byte: byte for byte in range(256)}, merges)
 
 

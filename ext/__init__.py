@@ -1,0 +1,14 @@
+"""The book's own Sphinx extension, one module for each thing it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from ext import execution
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    execution.setup(app)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""What keeps the book true: set-up, build and the gates behind `make test`."""

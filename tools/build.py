@@ -1,0 +1,34 @@
+"""Build the book into _build/html and print the address to open (`make book`)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from tools.chapters import ROOT
+
+JUPYTER_BOOK = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
+OPTIONS = ["build", ".", "-n", "-W", "--keep-going"]
+
+
+def main() -> int:
+    print(f"$ jupyter-book {' '.join(OPTIONS)}", flush=True)
+    start = time.perf_counter()
+    command = [sys.executable, "-c", JUPYTER_BOOK, *OPTIONS]
+    code = subprocess.run(command, cwd=ROOT).returncode
+    front = ROOT / "_build" / "html" / "index.html"
+    if code:
+        print("The book was not built: every warning above is counted as an error.")
+        return code
+    if not front.exists():
+        print("The book was built, but _build/html/index.html is not there.")
+        return 1
+    print(f"The book is built, {time.perf_counter() - start:.0f} s. Open it:")
+    print(f"  {front.as_uri()}")
+    print("or serve it: make serve")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -288,3 +288,30 @@ def as_lengths(lengths: ArrayLike, seq_len: Any) -> NDArray[np.int64]:
             f"a text has 0 to {seq_len} tokens here."
         )
     return array.astype(np.int64)
+
+
+def as_vectors(a: Any, b: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Two arrays of vectors of one width, whose leading axes fit each other."""
+    a, b = as_array(a, "a"), as_array(b, "b")
+    try:
+        np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        fits = a.shape[-1] == b.shape[-1]
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"a has shape {a.shape} and b has shape {b.shape}: the last axes must be "
+            "equally long, the others equal or 1."
+        )
+    return a, b
+
+
+def check_query(table: NDArray[Any], query: NDArray[Any]) -> None:
+    """Refuse a query that is not one finite vector as wide as the table."""
+    if table.ndim != 2 or query.shape != table.shape[1:]:
+        raise ValueError(
+            f"the query has shape {query.shape}, the table {table.shape}: "
+            "the query must be one vector as wide as a row."
+        )
+    if not (np.isfinite(query).all() and np.isfinite(table).all()):
+        raise ValueError("the query or the table holds NaN or infinite numbers.")

@@ -1,0 +1,119 @@
+"""Named data: where each file is from, its checksum, its licence. Not taught.
+
+The files lie in the folder `data/` of the book, which is `contextual/stored/` once the
+package is installed; `data/README.md` names sources, licences and the commands that
+made them. A file that is not, bit for bit, the one named here is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import lzma
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from contextual.download import fetch_model as fetch_model
+from contextual.tokens import BytePairTokenizer
+
+TOKENIZER, ROWS = "smollm2_tokenizer.json.gz", "smollm2_rows.npz"
+GLOSSES = "glosses.txt.xz"
+
+SHA256 = {  # of the stored files; tools/build_*.py print them
+    TOKENIZER: "d89928e3939a54e783467d245905fddaa9282d50829427532c177ffbb590da38",
+    ROWS: "44aece3498108df77f1fd84587a6f9bd14363b8b0c748a12c9326d214ed95a31",
+    GLOSSES: "5d3b6b37945e5d4d8704b0a74ca0bc6a7b21742e509590921c692fbf3286e1c0",
+}
+
+
+def data_folder() -> Path:
+    """Where the stored files are: inside an installed package, or beside it."""
+    here = Path(__file__).resolve().parent
+    installed = here / "stored"
+    return installed if installed.is_dir() else here.parent / "data"
+
+
+def read_stored(name: str) -> bytes:
+    """A stored file, whole. ValueError if it is damaged, FileNotFoundError if gone."""
+    path = data_folder() / name
+    cure = "fetch it again (git checkout -- data) or reinstall the package."
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing: {cure}")
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != SHA256[name]:
+        raise ValueError(f"{path} is damaged, its checksum is wrong: {cure}")
+    return content
+
+
+def read_arrays(name: str) -> dict[str, NDArray[Any]]:
+    """The arrays of a stored .npz file, by name; never a pickled object."""
+    with np.load(io.BytesIO(read_stored(name)), allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+@functools.cache
+def load_tokenizer() -> BytePairTokenizer:
+    """SmolLM2's tokenizer, 49,152 tokens. Read once; later calls return the same one."""
+    read_stored(TOKENIZER)
+    return BytePairTokenizer.load(data_folder() / TOKENIZER)
+
+
+@dataclass(frozen=True, eq=False)
+class TokenRows:
+    """Some rows of SmolLM2's token table: `rows[5461]` is the row of token 5461.
+
+    ids: (n,) rising; table: (n, 576) float32, row i belongs to token ids[i].
+    random_ids: (400,) drawn from all 49,152 tokens; word_ids: (300,) drawn from the
+    lower-case words with a space before and an id below 6,000: two populations to
+    compare a cosine with.
+    """
+
+    ids: NDArray[np.int64]
+    table: NDArray[np.float32]
+    random_ids: NDArray[np.int64]
+    word_ids: NDArray[np.int64]
+
+    def __getitem__(self, token_ids: ArrayLike) -> NDArray[np.float32]:
+        """Rows of one id, (576,), or of an array of ids, (..., 576); always a copy.
+
+        ValueError for an id whose row is not stored.
+        """
+        wanted = np.asarray(token_ids)
+        if wanted.dtype.kind not in "iu":
+            raise ValueError(f"token ids must be whole numbers, not {wanted.dtype}.")
+        place = np.searchsorted(self.ids, wanted).clip(max=len(self.ids) - 1)
+        strange = wanted[self.ids[place] != wanted]
+        if strange.size:
+            raise ValueError(
+                f"the row of token {strange.flat[0]} is not among the {len(self.ids)} "
+                "rows stored with the book; fetch_model() gets the whole table."
+            )
+        return self.table[place].copy()
+
+
+def load_rows() -> TokenRows:
+    """The rows of SmolLM2's token table that the chapters show, as float32.
+
+    Bit for bit the model's own: stored as its Q8_0 blocks, in which every 32 numbers
+    share a scale.
+    """
+    arrays = read_arrays(ROWS)
+    scales, quants = arrays["scales"].astype(np.float32), arrays["quants"]
+    blocks = quants.reshape(*scales.shape, 32) * scales[:, :, None]  # (n, 18, 32)
+    ids, random_ids, word_ids = (
+        arrays[name].astype(np.int64) for name in ("ids", "random_ids", "word_ids")
+    )
+    return TokenRows(ids, blocks.reshape(quants.shape), random_ids, word_ids)
+
+
+def load_glosses() -> list[str]:
+    """WordNet's definitions and examples, lower case, one a line, words only.
+
+    116,376 lines, 1.46 million words. `line.split()` gives the words of a line.
+    """
+    return lzma.decompress(read_stored(GLOSSES)).decode("utf-8").splitlines()

@@ -45,12 +45,14 @@ car cars bus train road city country school student teacher book word words sent
 music song light sun moon star day night time year table chair door window
 food bread milk coffee tea fish bird horse cow
 . , ; : ? ! ' " - ( )
-""".split()
+"""
 
 
 def chosen_ids(tokenizer: BytePairTokenizer) -> set[int]:
     """Ids of the WORDS, with and without a space before, that are one token."""
-    tries = [tokenizer.encode(start + word) for word in WORDS for start in ("", " ")]
+    tries = [
+        tokenizer.encode(start + word) for word in WORDS.split() for start in ("", " ")
+    ]
     return {ids[0] for ids in tries if len(ids) == 1}
 
 
@@ -97,7 +99,7 @@ def main(arguments: list[str]) -> None:
         "word_ids": word_ids.astype(np.int32),
     }
     with TARGET.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(file, **arrays)
 
     print(f"{len(ids)} rows, of which {len(chosen)} chosen by word")
     every = {"all rows": table, "rows of lower-case words, id below 6000": table[pool]}

@@ -57,7 +57,7 @@ def rotate(x: ArrayLike, positions: ArrayLike, base: float = 10000.0) -> NDArray
     """
     x = inputs.as_finite(x, "x")
     positions = inputs.as_positions(positions, x.shape)
-    # in float64 even for a float32 x: at place 8000 a float32 angle is off by 1e-4
+    # in float64 even for a float32 x: at place 8000 a float32 angle is off by 3e-4
     angles = positions[..., None] * frequencies(x.shape[-1], base)  # (…, T, d_head/2)
     cos, sin = np.cos(angles), np.sin(angles)
     even, odd = x[..., 0::2], x[..., 1::2]  # (…, T, d_head/2)

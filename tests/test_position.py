@@ -1,0 +1,448 @@
+"""Positions: by hand, as properties, and against torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contextual.position import (
+    frequencies,
+    rotate,
+    rotate_half_split,
+    sinusoidal,
+    to_half_split,
+)
+
+BOTH_PAIRINGS = pytest.mark.parametrize("turn", [rotate, rotate_half_split])
+# Rounding of float64 in sums of up to 64 products of numbers of size 1 to 10.
+EXACT = 1e-11
+
+places = st.integers(0, 5000)
+even_sizes = st.integers(1, 32).map(lambda half: 2 * half)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def normal(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Random numbers that cannot be written to: a function that tries is caught."""
+    values = np.random.default_rng(seed).normal(size=shape)
+    values.flags.writeable = False
+    return values
+
+
+@pytest.fixture
+def torch() -> Any:
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
+# frequencies
+
+
+def test_the_first_hand_turns_one_radian_and_the_second_a_hundredth():
+    np.testing.assert_allclose(frequencies(4), [1.0, 0.01], rtol=1e-15)
+
+
+@pytest.mark.parametrize(("base", "slowest"), [(10_000.0, 0.0076), (100_000, 0.00082)])
+def test_hands_of_a_head_of_64_run_from_57_degrees_down_to_the_slowest(base, slowest):
+    degrees = np.rad2deg(frequencies(64, base))
+    assert degrees.shape == (32,)
+    assert degrees.dtype == np.float64
+    assert degrees[0] == pytest.approx(57.2958, abs=1e-4)
+    assert degrees[-1] == pytest.approx(slowest, rel=0.01)  # given to two digits
+
+
+@given(even_sizes, st.floats(1.001, 1e7))
+def test_every_hand_is_slower_than_the_one_before_by_one_factor(d_head, base):
+    speeds = frequencies(d_head, base)
+    assert speeds.shape == (d_head // 2,)
+    assert speeds[0] == 1.0
+    np.testing.assert_allclose(speeds[1:] / speeds[:-1], base ** (-2 / d_head))
+
+
+# sinusoidal
+
+
+def test_sinusoids_at_place_one_are_those_of_the_paper():
+    encoding = sinusoidal(2, 4)
+    np.testing.assert_array_equal(encoding[0], [0, 1, 0, 1])
+    # the four numbers as printed, to their last digit
+    np.testing.assert_allclose(
+        encoding[1], [0.8415, 0.5403, 0.0100, 0.99995], atol=5e-5
+    )
+
+
+def test_sinusoids_follow_the_formula_number_by_number():
+    encoding = sinusoidal(7, 10)
+    for p in range(7):
+        for i in range(5):
+            angle = p / 10000 ** (2 * i / 10)
+            # the same formula in another order of operations: last-bit differences
+            assert encoding[p, 2 * i] == pytest.approx(np.sin(angle), abs=1e-14)
+            assert encoding[p, 2 * i + 1] == pytest.approx(np.cos(angle), abs=1e-14)
+
+
+@given(st.integers(1, 60), even_sizes)
+def test_every_sinusoid_vector_has_the_same_length(seq_len, d_model):
+    encoding = sinusoidal(seq_len, d_model)
+    assert encoding.shape == (seq_len, d_model)
+    np.testing.assert_allclose((encoding**2).sum(axis=1), d_model / 2, rtol=1e-12)
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), even_sizes)
+def test_sinusoid_dot_product_depends_on_the_distance_only(p, r, k, d_model):
+    encoding = sinusoidal(81, d_model)
+    here = encoding[p] @ encoding[p + k]
+    there = encoding[r] @ encoding[r + k]
+    assert here == pytest.approx(there, abs=EXACT)
+
+
+@given(st.integers(0, 40), st.integers(0, 40), even_sizes)
+def test_a_step_of_k_turns_every_sinusoid_pair_by_the_same_angle(p, k, d_model):
+    encoding = sinusoidal(81, d_model)
+    # (sine, cosine) runs the other way round the clock than (cosine, sine)
+    turned = rotate(encoding[p], -k)
+    np.testing.assert_allclose(turned, encoding[p + k], atol=EXACT)
+
+
+# rotate and rotate_half_split
+
+
+def test_rotate_turns_neighbours_by_their_place_times_their_speed():
+    x = [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
+    turned = rotate(x, [1, 3])
+    np.testing.assert_allclose(
+        turned,
+        [
+            [np.cos(1), np.sin(1), np.cos(0.01), np.sin(0.01)],
+            [-np.sin(3), np.cos(3), -np.sin(0.03), np.cos(0.03)],
+        ],
+        atol=1e-15,
+    )
+
+
+def test_half_split_turns_numbers_that_stand_half_a_head_apart():
+    turned = rotate_half_split([[1.0, 0.0, 0.0, 1.0]], [1])
+    np.testing.assert_allclose(
+        turned, [[np.cos(1), -np.sin(0.01), np.sin(1), np.cos(0.01)]], atol=1e-15
+    )
+
+
+@BOTH_PAIRINGS
+def test_a_quarter_turn_takes_three_o_clock_to_twelve(turn):
+    # the first hand turns one radian a place, and places need not be whole numbers
+    np.testing.assert_allclose(turn([1.0, 0.0], np.pi / 2), [0.0, 1.0], atol=1e-15)
+
+
+@BOTH_PAIRINGS
+def test_one_vector_takes_one_number_as_its_position(turn):
+    x = normal(5, 8)
+    together = turn(x, np.arange(5))
+    for i in range(5):
+        np.testing.assert_array_equal(turn(x[i], i), together[i])
+
+
+@BOTH_PAIRINGS
+def test_base_slows_the_later_hands_and_leaves_the_first_alone(turn):
+    x = to_half_split([1.0, 0.0, 1.0, 0.0])
+    if turn is rotate:
+        x = [1.0, 0.0, 1.0, 0.0]
+    fast, slow = turn(x, 5), turn(x, 5, base=100_000.0)
+    first = [0, 1] if turn is rotate else [0, 2]
+    np.testing.assert_array_equal(fast[first], slow[first])
+    second = [2, 3] if turn is rotate else [1, 3]
+    angle = 5 / np.sqrt(100_000)
+    np.testing.assert_allclose(slow[second], [np.cos(angle), np.sin(angle)])
+
+
+def test_agreement_of_the_hands_falls_with_distance_but_not_at_every_step():
+    # 32 hands all pointing one way: their score is the sum of 32 cosines
+    x = np.tile([1.0, 0.0], 32)
+    at = {k: rotate(x, k) @ x / 32 for k in (1, 3, 6, 22, 44, 355, 710, 1000)}
+    expected = [0.966, 0.800, 0.736, 0.549, 0.598, 0.225, 0.168, 0.279]
+    # measured independently and written with three digits
+    np.testing.assert_allclose(list(at.values()), expected, atol=5e-4)
+    assert at[44] > at[22]
+
+
+@BOTH_PAIRINGS
+@given(seed=seeds, m=places, n=places, shift=places, d_head=even_sizes)
+@settings(deadline=None)
+def test_scores_depend_on_the_distance_only(turn, seed, m, n, shift, d_head):
+    q, k = normal(2, d_head, seed=seed)
+    here = turn(q, m) @ turn(k, n)
+    there = turn(q, m + shift) @ turn(k, n + shift)
+    # angles reach 10,000 radians, known to 1e-12; times the length of q and of k
+    assert here == pytest.approx(there, abs=4e-12 * np.sqrt(q @ q * (k @ k)) + 1e-14)
+
+
+@BOTH_PAIRINGS
+def test_scores_do_change_with_the_distance(turn):
+    q = normal(64)
+    assert abs(turn(q, 0) @ turn(q, 0) - turn(q, 0) @ turn(q, 1)) > 0.1
+
+
+@BOTH_PAIRINGS
+@given(seed=seeds, seq_len=st.integers(1, 9), d_head=even_sizes, start=places)
+@settings(deadline=None)
+def test_turning_keeps_every_length(turn, seed, seq_len, d_head, start):
+    x = normal(seq_len, d_head, seed=seed)
+    turned = turn(x, start + np.arange(seq_len))
+    assert turned.shape == x.shape
+    np.testing.assert_allclose(
+        np.linalg.norm(turned, axis=-1), np.linalg.norm(x, axis=-1), rtol=1e-14
+    )
+
+
+@BOTH_PAIRINGS
+def test_position_zero_changes_nothing_at_all(turn):
+    x = normal(3, 4, 16)
+    np.testing.assert_array_equal(turn(x, np.zeros(4)), x)
+
+
+@BOTH_PAIRINGS
+@given(seed=seeds, m=places, n=places, d_head=even_sizes)
+@settings(deadline=None)
+def test_turning_by_m_and_then_by_n_is_turning_by_their_sum(turn, seed, m, n, d_head):
+    x = normal(d_head, seed=seed)
+    np.testing.assert_allclose(turn(turn(x, m), n), turn(x, m + n), atol=EXACT)
+    np.testing.assert_allclose(turn(turn(x, m), -m), x, atol=EXACT)
+
+
+@given(seed=seeds, seq_len=st.integers(1, 6), d_head=even_sizes, start=places)
+@settings(deadline=None)
+def test_the_two_pairings_agree_after_the_permutation(seed, seq_len, d_head, start):
+    x = normal(2, seq_len, d_head, seed=seed)
+    positions = start + np.arange(seq_len)
+    np.testing.assert_array_equal(
+        rotate_half_split(to_half_split(x), positions),
+        to_half_split(rotate(x, positions)),
+    )
+
+
+def test_the_two_pairings_disagree_without_the_permutation():
+    x = normal(8)
+    np.testing.assert_array_equal(rotate(x, 0), rotate_half_split(x, 0))
+    for position in range(1, 50):
+        difference = rotate(x, position) - rotate_half_split(x, position)
+        assert np.abs(difference).max() > 0.1
+
+
+def test_scores_are_wrong_when_queries_and_keys_use_different_pairings():
+    q, k = normal(2, 64)
+    for m, n in ((1, 2), (5, 3), (100, 40)):
+        right = rotate(q, m) @ rotate(k, n)
+        mixed = rotate(q, m) @ rotate_half_split(k, n)
+        # the score of two random vectors of 64 numbers spreads by about 8
+        assert abs(right - mixed) > 0.1
+
+
+@BOTH_PAIRINGS
+def test_angles_are_exact_for_float32_vectors_at_far_positions(turn):
+    x = normal(8000, 64).astype(np.float32)
+    turned = turn(x, np.arange(8000, dtype=np.int32))
+    assert turned.dtype == np.float32
+    exact = turn(x.astype(np.float64), np.arange(8000))
+    # One rounding to float32: 6e-8 of the number. Angles in float32 give 1e-3.
+    np.testing.assert_allclose(turned, exact, rtol=1e-6, atol=1e-7)
+
+
+@BOTH_PAIRINGS
+def test_float32_scores_hardly_move_over_8000_places(turn):
+    q, k = normal(2, 64).astype(np.float32)
+    starts = np.arange(0, 8000, 7)
+    queries = turn(np.tile(q, (len(starts), 1)), starts + 3)
+    keys = turn(np.tile(k, (len(starts), 1)), starts)
+    scores = (queries * keys).sum(axis=-1)
+    # 64 products of size 1 in float32; with angles in float32 the spread is 4e-3
+    assert np.ptp(scores) < 3e-5
+
+
+@BOTH_PAIRINGS
+def test_float32_positions_are_turned_as_if_they_were_whole_numbers(turn):
+    x = normal(4, 8)
+    positions = np.array([1000, 2000, 4000, 8000])
+    np.testing.assert_array_equal(
+        turn(x, positions.astype(np.float32)), turn(x, positions)
+    )
+
+
+@BOTH_PAIRINGS
+@pytest.mark.parametrize("prompt", [1, 2, 7])
+def test_words_added_later_are_turned_as_in_the_full_text_with_the_offset(turn, prompt):
+    x = normal(2, 10, 8)
+    full = turn(x, np.arange(10))
+    later = turn(x[:, prompt:], np.arange(prompt, 10))
+    np.testing.assert_array_equal(later, full[:, prompt:])
+    without_offset = turn(x[:, prompt:], np.arange(10 - prompt))
+    assert np.abs(without_offset - full[:, prompt:]).max() > 0.1
+
+
+@BOTH_PAIRINGS
+def test_every_text_can_have_its_own_positions(turn):
+    x = normal(2, 3, 5, 8)  # (B, H, T, d_head)
+    positions = np.array([[0, 0, 0, 1, 2], [0, 1, 2, 3, 4]])
+    turned = turn(x, positions[:, None, :])
+    for text in range(2):
+        for head in range(3):
+            np.testing.assert_array_equal(
+                turned[text, head], turn(x[text, head], positions[text])
+            )
+
+
+@BOTH_PAIRINGS
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_result_has_the_dtype_of_x(turn, kind):
+    assert turn(np.ones((3, 4), kind), np.arange(3)).dtype == kind
+
+
+@BOTH_PAIRINGS
+def test_whole_numbers_are_turned_as_float64(turn):
+    turned = turn([[1, 0], [0, 1]], [1, 1])
+    assert turned.dtype == np.float64
+    np.testing.assert_allclose(turned[0], [np.cos(1), np.sin(1)])
+
+
+@BOTH_PAIRINGS
+def test_result_is_new_memory(turn):
+    x = np.ones((3, 4))
+    turned = turn(x, np.zeros(3))
+    turned[:] = 7
+    np.testing.assert_array_equal(x, np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("base", [10_000.0, 100_000.0, 500_000.0])
+def test_rotate_is_multiplication_by_a_complex_number_as_torch_does_it(torch, base):
+    x = torch.from_numpy(normal(2, 3, 50, 64).copy())
+    speeds = 1.0 / base ** (torch.arange(0, 64, 2, dtype=torch.float64) / 64)
+    angles = torch.outer(torch.arange(50, dtype=torch.float64), speeds)
+    turned = torch.view_as_complex(x.reshape(2, 3, 50, 32, 2)) * torch.polar(
+        torch.ones_like(angles), angles
+    )
+    expected = torch.view_as_real(turned).flatten(-2).numpy()
+    np.testing.assert_allclose(rotate(x, np.arange(50), base), expected, atol=EXACT)
+
+
+@pytest.mark.parametrize("base", [10_000.0, 100_000.0])
+def test_half_split_is_the_rotate_half_of_torch_models(torch, base):
+    x = torch.from_numpy(normal(2, 3, 50, 64).copy())
+    speeds = 1.0 / base ** (torch.arange(0, 64, 2, dtype=torch.float64) / 64)
+    angles = torch.outer(torch.arange(50, dtype=torch.float64), speeds)
+    angles = torch.cat([angles, angles], dim=-1)
+    swapped = torch.cat([-x[..., 32:], x[..., :32]], dim=-1)
+    expected = (x * angles.cos() + swapped * angles.sin()).numpy()
+    np.testing.assert_allclose(
+        rotate_half_split(x, np.arange(50), base), expected, atol=EXACT
+    )
+
+
+# to_half_split
+
+
+def test_to_half_split_puts_all_first_partners_before_all_second_ones():
+    np.testing.assert_array_equal(
+        to_half_split([[0, 1, 2, 3, 4, 5]]), [[0, 2, 4, 1, 3, 5]]
+    )
+
+
+@given(seed=seeds, d_head=even_sizes)
+def test_to_half_split_leaves_every_score_as_it_was(seed, d_head):
+    q, k = normal(2, d_head, seed=seed)
+    assert to_half_split(q) @ to_half_split(k) == pytest.approx(q @ k, abs=EXACT)
+
+
+# refusals
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 63])
+def test_an_odd_size_is_refused_by_name_and_number(size):
+    x = np.ones((2, size))
+    for call in (
+        lambda: frequencies(size),
+        lambda: rotate(x, [0, 1]),
+        lambda: rotate_half_split(x, [0, 1]),
+        lambda: to_half_split(x),
+    ):
+        with pytest.raises(ValueError, match=f"d_head must be even.* not {size}"):
+            call()
+    with pytest.raises(ValueError, match=f"d_model must be even.* not {size}"):
+        sinusoidal(4, size)
+
+
+@pytest.mark.parametrize("size", [0, -2, 2.0, True, "4", None])
+def test_a_size_that_is_no_positive_whole_number_is_refused(size):
+    with pytest.raises(ValueError, match="d_head must be"):
+        frequencies(size)
+    with pytest.raises(ValueError, match="d_model must be"):
+        sinusoidal(4, size)
+    with pytest.raises(ValueError, match="seq_len must be"):
+        sinusoidal(size, 4)
+
+
+@pytest.mark.parametrize("base", [1, 1.0, 0, -10_000.0, np.inf, np.nan, "10000", True])
+def test_a_base_that_gives_no_slower_hands_is_refused(base):
+    for call in (
+        lambda: frequencies(4, base),
+        lambda: rotate(np.ones((1, 4)), [0], base),
+        lambda: rotate_half_split(np.ones((1, 4)), [0], base),
+    ):
+        with pytest.raises(ValueError, match="base must be a finite number above 1"):
+            call()
+
+
+@BOTH_PAIRINGS
+@pytest.mark.parametrize("count", [1, 4, 6])
+def test_positions_of_the_wrong_number_are_refused_with_both_numbers(turn, count):
+    with pytest.raises(ValueError, match=f"positions has {count} for 5"):
+        turn(np.ones((2, 5, 4)), np.arange(count))
+
+
+@BOTH_PAIRINGS
+def test_one_position_for_several_words_is_refused(turn):
+    with pytest.raises(ValueError, match="positions has a single position for 5"):
+        turn(np.ones((5, 4)), 3)
+
+
+@BOTH_PAIRINGS
+@pytest.mark.parametrize("n_heads", [2, 3])
+def test_positions_per_text_need_an_axis_for_the_heads(turn, n_heads):
+    x = np.ones((2, n_heads, 5, 4))
+    positions = np.zeros((2, 5))
+    # with two heads and two texts numpy would read one row per head
+    with pytest.raises(ValueError, match=r"positions\[:, None, :\]"):
+        turn(x, positions)
+    assert turn(x, positions[:, None, :]).shape == x.shape
+    assert turn(x, positions[None, :1]).shape == x.shape
+
+
+@BOTH_PAIRINGS
+def test_positions_with_more_texts_than_x_are_refused(turn):
+    with pytest.raises(ValueError, match=r"\(3, 5\) do not fit x of shape \(5, 4\)"):
+        turn(np.ones((5, 4)), np.zeros((3, 5)))
+
+
+@BOTH_PAIRINGS
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_positions_and_vectors_must_be_finite(turn, bad):
+    with pytest.raises(ValueError, match="positions holds NaN or infinity"):
+        turn(np.ones((2, 4)), [0, bad])
+    with pytest.raises(ValueError, match="x holds NaN or infinity"):
+        turn([[1, 1], [bad, 1]], [0, 1])
+
+
+@BOTH_PAIRINGS
+def test_empty_and_non_numeric_input_is_refused(turn):
+    with pytest.raises(ValueError, match="x is empty"):
+        turn(np.ones((0, 4)), [])
+    with pytest.raises(ValueError, match="x is empty"):
+        turn(np.ones((2, 0)), [0, 1])
+    with pytest.raises(ValueError, match="x must hold real numbers"):
+        turn([["a", "b"]], [0])
+    with pytest.raises(ValueError, match="positions must hold real numbers"):
+        turn(np.ones((2, 4)), [True, False])
+    with pytest.raises(ValueError, match="x needs at least 1 dimension"):
+        turn(3.0, 0)
+    with pytest.raises(ValueError, match="x is empty"):
+        to_half_split([])

@@ -6,6 +6,7 @@ Not taught: the chapters' functions call these so that their own lines stay few.
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -198,18 +199,17 @@ def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def as_attention_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """As `as_mask`, and refused where its leading axes fit the scores in two ways."""
-    array = as_mask(mask, shape)
-    missing = len(shape) - array.ndim
-    if array.ndim > 2 and missing and max(array.shape[:-2]) > 1:
-        other = array.shape[:-2] + (1,) * missing + array.shape[-2:]
-        if _fits(other, shape):
+    """As `as_mask`, and refused where one mask per text would be taken for per head."""
+    array = np.asarray(mask)
+    texts, missing = array.shape[:-2], len(shape) - array.ndim
+    if array.dtype == np.bool_ and missing > 0 and max(texts, default=1) > 1:
+        per_text = texts + (1,) * missing + array.shape[-2:]
+        if _fits(per_text, shape):
             raise ValueError(
-                f"mask of shape {array.shape} fits scores of shape {shape} two ways. "
-                "Write the missing axis: mask[:, None] for a mask per text, mask[None] "
-                "for a mask per head."
+                f"mask of shape {array.shape} lacks an axis of scores of shape {shape}: "
+                "write mask[:, None] for a mask per text, mask[None] for one per head."
             )
-    return array
+    return as_mask(array, shape)
 
 
 def as_head_mask(
@@ -315,3 +315,9 @@ def check_query(table: NDArray[Any], query: NDArray[Any]) -> None:
         )
     if not (np.isfinite(query).all() and np.isfinite(table).all()):
         raise ValueError("the query or the table holds NaN or infinite numbers.")
+
+
+def warn_stopped(done: int, wanted: int) -> None:
+    """Warn that a trainer ran out of pairs; the line shown is its caller's caller."""
+    say = f"Stopped after {done} of {wanted} merges: no pair is left to glue."
+    warnings.warn(say, stacklevel=3)

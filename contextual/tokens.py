@@ -5,22 +5,18 @@ Sources: Gage 1994 (the pair merge), Sennrich 2016 (on words), Radford 2019 (on 
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
-import warnings
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import regex
 from numpy.typing import ArrayLike, NDArray
 
-from contextual import inputs
+from contextual import inputs, tokenizer_file
 
 Pair = tuple[int, int]
 Ints = NDArray[np.integer]
@@ -34,10 +30,6 @@ PATTERN = regex.compile(
 )
 
 GAP = -1  # stands between words: no pair reaches across it
-
-LONGEST = 2**24  # bytes in a token: a hostile file doubles a token at every merge
-
-FORMAT = "contextual byte-pair tokenizer 1"
 
 
 def pre_tokens(text: str) -> list[str]:
@@ -146,8 +138,7 @@ def train_tokenizer(text: str, n_merges: int) -> BytePairTokenizer:
             by_count[totals[pair]].add(pair)
         best = best_pair(by_count, pieces)
         if best is None:
-            say = f"Stopped after {len(merges)} of {n_merges} merges: no pair is left."
-            warnings.warn(say, stacklevel=2)
+            inputs.warn_stopped(len(merges), n_merges)
             break
         ids, counts, change = merge_pair(ids, counts, best, len(pieces))
         merges.append(best)
@@ -226,40 +217,24 @@ def decode(tokenizer: BytePairTokenizer, token_ids: ArrayLike) -> str:
         return data.decode("utf-8", "replace")
 
 
-def save_tokenizer(tokenizer: BytePairTokenizer, path: str | os.PathLike[str]) -> None:
-    """Write a tokenizer as JSON, compressed if the name ends in .gz."""
-    path = Path(path)
-    content = {
-        "format": FORMAT,
-        "byte_ids": sorted(tokenizer.byte_ids.items()),
-        "merges": tokenizer.merges,
-        "specials": tokenizer.specials,
-    }
-    data = json.dumps(content).encode("utf-8")
-    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+def list_pieces(
+    byte_ids: Mapping[int, int], merges: Iterable[Pair], specials: Mapping[str, int]
+) -> list[bytes]:
+    """The bytes of every token, by id: specials and bytes as given, then the merges.
 
-
-def load_tokenizer(path: str | os.PathLike[str]) -> BytePairTokenizer:
-    """Read what `save_tokenizer` wrote. ValueError if the file is anything else."""
-    data = Path(path).read_bytes()
-    try:
-        content = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-        if content["format"] != FORMAT:
-            raise ValueError(f"its format is {content['format']!r}")
-        byte_ids = {int(byte): int(i) for byte, i in content["byte_ids"]}
-        merges = [(int(left), int(right)) for left, right in content["merges"]]
-        specials = {str(text): int(i) for text, i in content["specials"].items()}
-        return BytePairTokenizer(byte_ids, merges, specials)
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        OSError,
-        EOFError,
-        AttributeError,
-    ) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path} is not a saved tokenizer ({reason}).") from None
+    With n specials and bytes together, merge r makes the token n + r.
+    Raises ValueError if those n ids are not 0 to n − 1 or a merge uses a later id.
+    """
+    first = {i: to_bytes(special) for special, i in specials.items()}
+    first |= {i: bytes([byte]) for byte, i in byte_ids.items()}
+    n = len(specials) + len(byte_ids)
+    if sorted(first) != list(range(n)):
+        raise ValueError(f"The ids of {n} bytes and specials are not 0 to {n - 1}.")
+    pieces = [first[i] for i in range(n)]
+    for left, right in merges:
+        tokenizer_file.check_merge(left, right, pieces)
+        pieces.append(pieces[left] + pieces[right])
+    return pieces
 
 
 @dataclass(repr=False)
@@ -276,7 +251,9 @@ class BytePairTokenizer:
     merge_ids: dict[Pair, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.pieces, self.merge_ids = list_pieces(self)
+        self.pieces = list_pieces(self.byte_ids, self.merges, self.specials)
+        first = len(self.pieces) - len(self.merges)
+        self.merge_ids = {pair: first + rank for rank, pair in enumerate(self.merges)}
 
     def __repr__(self) -> str:
         return f"<BytePairTokenizer of {self.vocab_size} tokens>"
@@ -298,30 +275,8 @@ class BytePairTokenizer:
         return [self.pieces[i] for i in self.encode(text)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        save_tokenizer(self, path)
+        tokenizer_file.write(path, self.byte_ids, self.merges, self.specials)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> BytePairTokenizer:
-        return load_tokenizer(path)
-
-
-def list_pieces(tokenizer: BytePairTokenizer) -> tuple[list[bytes], dict[Pair, int]]:
-    """The bytes of every token, by id, and the id of every merge.
-
-    Specials and bytes have their own ids, 0 to n - 1; merge r has id n + r.
-    Raises ValueError if ids are missing or double, or a merge uses a later id.
-    """
-    first: dict[int, bytes] = {i: to_bytes(s) for s, i in tokenizer.specials.items()}
-    first |= {i: bytes([byte]) for byte, i in tokenizer.byte_ids.items()}
-    n = len(tokenizer.specials) + len(tokenizer.byte_ids)
-    if sorted(first) != list(range(n)):
-        raise ValueError(f"the ids of bytes and specials are not 0 to {n - 1}")
-    pieces, merge_ids = [first[i] for i in range(n)], {}
-    for left, right in tokenizer.merges:
-        if not (0 <= left < len(pieces) and 0 <= right < len(pieces)):
-            raise ValueError(f"merge {(left, right)} uses an id that comes after it")
-        merge_ids[left, right] = len(pieces)
-        if len(pieces[left]) + len(pieces[right]) > LONGEST:
-            raise ValueError(f"token {len(pieces)} is over {LONGEST} bytes long")
-        pieces.append(pieces[left] + pieces[right])
-    return pieces, merge_ids
+        return BytePairTokenizer(*tokenizer_file.read(path))

@@ -206,7 +206,7 @@ def as_attention_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.boo
         per_text = texts + (1,) * missing + array.shape[-2:]
         if _fits(per_text, shape):
             raise ValueError(
-                f"mask of shape {array.shape} lacks an axis of scores of shape {shape}: "
+                f"mask of shape {array.shape} lacks an axis of scores {shape}: "
                 "write mask[:, None] for a mask per text, mask[None] for one per head."
             )
     return as_mask(array, shape)

@@ -418,15 +418,21 @@ def test_a_mask_of_the_wrong_shape_is_refused_with_both_shapes():
         attention(*normal(3, 4, 8), np.ones((2, 4, 4), bool))
 
 
-def test_a_mask_that_fits_both_the_texts_and_the_heads_is_refused():
-    q, k, v = normal(3, 2, 2, 5, 8)  # two texts, two heads
-    per_text = causal_mask(5) & padding_mask([5, 3], 5)
-    with pytest.raises(ValueError, match=r"two ways.*mask\[:, None\]"):
+@pytest.mark.parametrize("n_heads", [2, 3])
+def test_a_mask_per_text_without_an_axis_for_the_heads_is_refused(n_heads):
+    q, k, v = normal(3, 2, n_heads, 5, 8)  # two texts: with two heads numpy would
+    per_text = causal_mask(5) & padding_mask([5, 3], 5)  # read one mask per head
+    with pytest.raises(ValueError, match=r"lacks an axis of .*mask\[:, None\]"):
         attention(q, k, v, per_text)
     _, weights = attention(q, k, v, per_text[:, None])
     assert (weights[1, :, :, 3:] == 0).all()
     assert (weights[0, :, 4, 3:] > 0).all()
-    _, weights = attention(q, k, v, per_text[None])
+
+
+def test_a_mask_per_head_is_read_per_head_once_its_axis_is_written():
+    q, k, v = normal(3, 2, 2, 5, 8)
+    per_head = causal_mask(5) & padding_mask([5, 3], 5)
+    _, weights = attention(q, k, v, per_head[None])
     assert (weights[:, 1, :, 3:] == 0).all()
     assert (weights[:, 0, 4, 3:] > 0).all()
 

@@ -83,10 +83,10 @@ def make_venv() -> None:
 def shown(line: str) -> str | None:
     """What a line of pip's log says to a person who waits, or None."""
     words = line.split()
-    if len(words) < 2 or words[0] not in ("Collecting", "Downloading", "Installing"):
-        return None
-    if words[0] == "Installing":
+    if line.startswith("Installing collected packages"):
         return "unpacking (a minute or two)"
+    if len(words) < 2 or words[0] not in ("Collecting", "Downloading"):
+        return None
     size = line[line.rfind("(") :] if words[0] == "Downloading" else ""
     return f"{words[1].split('/')[-1]} {size}".strip()
 

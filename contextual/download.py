@@ -200,11 +200,9 @@ def pip_command() -> list[str]:
         )
     options = "--no-deps --only-binary :all: --no-cache-dir --retries 2 --no-input"
     quiet = "--disable-pip-version-check --progress-bar off"
-    python = [
-        sys.executable,
-        "-P",
-    ]  # no module of the current folder, such as random.py
-    return [*python, "-m", "pip", "download", *options.split(), *quiet.split()]
+    # -P: a random.py in the current folder is not the one that pip imports
+    pip = [sys.executable, "-P", "-m", "pip", "download"]
+    return pip + options.split() + quiet.split()
 
 
 def run_pip(command: list[str], source: Source, log: Path) -> None:

@@ -14,6 +14,7 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from gguf import GGUFReader, dequantize
@@ -78,37 +79,48 @@ def pair_cosines(table: NDArray[np.float32], n_pairs: int) -> tuple[float, float
     return float(cosines.mean()), float(cosines.std())
 
 
+def choose_rows(
+    tokenizer: BytePairTokenizer, pool: NDArray[np.int64]
+) -> dict[str, NDArray[np.int32]]:
+    """Which rows are stored: all ids in order, and the two samples in them."""
+    everything = np.arange(tokenizer.vocab_size)
+    random_ids = np.random.default_rng(0).choice(everything, N_RANDOM, replace=False)
+    word_ids = np.random.default_rng(0).choice(pool, N_WORDS, replace=False)
+    chosen = chosen_ids(tokenizer)
+    print(f"{len(chosen)} rows are chosen by word")
+    ids = np.array(sorted(chosen.union(random_ids.tolist(), word_ids.tolist())))
+    arrays = {"ids": ids, "random_ids": random_ids, "word_ids": word_ids}
+    return {name: array.astype(np.int32) for name, array in arrays.items()}
+
+
+def print_baselines(samples: dict[str, NDArray[np.float32]]) -> None:
+    """Mean and spread of the cosine of random pairs, in each table."""
+    for name, rows in samples.items():
+        mean, spread = pair_cosines(rows, N_PAIRS)
+        print(f"cosine of random pairs, {len(rows)} {name}: {mean:.4f} ± {spread:.4f}")
+
+
 def main(arguments: list[str]) -> None:
-    """Choose, copy, write, compare with the model, and print the statistics."""
+    """Choose, copy, write, and print what the chapters compare with."""
     path = Path(arguments[0]) if arguments else fetch_model()
-    tokenizer = load_tokenizer()
     tensor = next(t for t in GGUFReader(path).tensors if t.name == "token_embd.weight")
     blocks = tensor.data.view(BLOCK)  # (49152, 18)
     table = dequantize(tensor.data, tensor.tensor_type)  # (49152, 576)
 
-    random_ids = np.random.default_rng(0).choice(len(table), N_RANDOM, replace=False)
-    pool = word_pool(tokenizer)
-    word_ids = np.random.default_rng(0).choice(pool, N_WORDS, replace=False)
-    chosen = chosen_ids(tokenizer)
-    ids = np.array(sorted(chosen.union(random_ids.tolist(), word_ids.tolist())))
-    arrays = {
-        "ids": ids.astype(np.int32),
-        "scales": np.ascontiguousarray(blocks["scale"][ids]),
-        "quants": np.ascontiguousarray(blocks["quants"][ids].reshape(len(ids), -1)),
-        "random_ids": random_ids.astype(np.int32),
-        "word_ids": word_ids.astype(np.int32),
-    }
+    pool = word_pool(load_tokenizer())
+    arrays: dict[str, NDArray[Any]] = {**choose_rows(load_tokenizer(), pool)}
+    ids = arrays["ids"]
+    arrays["scales"] = blocks["scale"][ids]
+    arrays["quants"] = blocks["quants"][ids].reshape(len(ids), -1)
     with TARGET.open("wb") as file:
         np.savez_compressed(file, **arrays)
-
-    print(f"{len(ids)} rows, of which {len(chosen)} chosen by word")
-    every = {"all rows": table, "rows of lower-case words, id below 6000": table[pool]}
-    stored = {"stored random_ids": table[random_ids], "word_ids": table[word_ids]}
-    for name, rows in (every | stored).items():
-        mean, spread = pair_cosines(rows, N_PAIRS)
-        print(f"cosine of random pairs, {len(rows)} {name}: {mean:.4f} ± {spread:.4f}")
-    print(f"norm of the mean row: {np.linalg.norm(table.mean(axis=0)):.3f}")
+    print(f"{len(ids)} rows are stored in all")
     print(hashlib.sha256(TARGET.read_bytes()).hexdigest(), TARGET.name)
+
+    every = {"rows": table, "rows of lower-case words, id below 6000": table[pool]}
+    samples = {name: table[arrays[name]] for name in ("random_ids", "word_ids")}
+    print_baselines(every | samples)
+    print(f"norm of the mean row: {np.linalg.norm(table.mean(axis=0)):.3f}")
 
 
 if __name__ == "__main__":

@@ -37,9 +37,9 @@ MOST_WORDS = 2200
 CODE_LINES, KEPT_LINES, KEPT_CLASS_LINES, HIDDEN_LINES = 15, 25, 45, 30
 TEXT_WORDS, LONGEST_TEXT, LONG_TEXTS = 90, 200, 0.10
 REFUSED = {
-    r"^\s*from\s+\S+\s+import\s+\*": "`import *` hides where a name comes from",
+    r"^\s*from\s+\S+\s+import\s+\*": "hides where a name comes from",
     r"^\s*[!%]+\s*pip\b": "installing is the set-up's work, not a chapter's",
-    r"^\s*%+\s*matplotlib\b": "`%matplotlib` is not needed and breaks the page",
+    r"^\s*%+\s*matplotlib\b": "is not needed and breaks the page",
 }
 
 

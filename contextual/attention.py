@@ -19,9 +19,10 @@ def softmax(scores: ArrayLike, axis: int = -1) -> NDArray[Any]:
 
     scores: any shape, −inf allowed (weight exactly 0). Returns the same shape.
     A row of nothing but −inf has nothing to share out: its weights are all 0.
-    ValueError for NaN or +inf.
+    ValueError for NaN or +inf, and for an axis that scores do not have.
     """
     scores = inputs.as_array(scores, "scores")
+    axis = inputs.as_axis(axis, scores.shape, "scores")
     largest = scores.max(axis=axis, keepdims=True)
     if not (largest < np.inf).all():
         raise ValueError("scores hold NaN or +inf; only finite numbers and −inf fit.")

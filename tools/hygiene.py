@@ -36,6 +36,7 @@ FEWEST_CELLS, MOST_CELLS = 25, 45
 MOST_WORDS = 2200
 CODE_LINES, KEPT_LINES, KEPT_CLASS_LINES, HIDDEN_LINES = 15, 25, 45, 30
 TEXT_WORDS, LONGEST_TEXT, LONG_TEXTS = 90, 200, 0.10
+LISTS = ("## Recall", "## Exercises")
 REFUSED = {
     r"^\s*from\s+\S+\s+import\s+\*": "hides where a name comes from",
     r"^\s*[!%]+\s*pip\b": "installing is the set-up's work, not a chapter's",
@@ -108,9 +109,13 @@ def words(cell: Cell) -> int:
 
 
 def text_sizes(path: Path, cells: list[Cell]) -> Iterator[Problem]:
-    """Text cells of at most 90 words, few longer ones, none above 200."""
+    """Text cells of at most 90 words, few longer ones, none above 200.
+
+    Recall questions and exercises are a list to choose from, not a text to read.
+    """
     sizes = {i: words(c) for i, c in enumerate(cells) if c["cell_type"] == "markdown"}
-    long = [index for index, size in sizes.items() if size > TEXT_WORDS]
+    lists = {i for i in sizes if source(cells[i]).startswith(LISTS)}
+    long = [i for i, size in sizes.items() if size > TEXT_WORDS and i not in lists]
     for index in long:
         if sizes[index] > LONGEST_TEXT:
             what = f"has {sizes[index]} words, more than {LONGEST_TEXT}"

@@ -44,5 +44,5 @@ clean: ## remove what was built; .venv stays
 	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis contextual.egg-info
 
 setup-book setup-dev: setup-%:
-	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON): install Python 3.11 or newer, or name one: make PYTHON=python3.12 …"; exit 1; }
+	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON): install Python 3.11 or newer, or name one: make PYTHON=python3.12 book"; exit 1; }
 	@"$(PYTHON)" tools/setup.py $* --torch-index "$(TORCH_INDEX)"

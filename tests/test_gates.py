@@ -495,7 +495,7 @@ def test_a_gate_that_finds_something_exits_with_1(book, root, module, page):
 def test_setup_refuses_an_old_python_with_a_sentence(monkeypatch):
     monkeypatch.setattr(setup, "OLDEST", (99, 0))
     with pytest.raises(SystemExit, match=r"needs Python 99\.0 or newer"):
-        setup.main(["book"])
+        setup.make_venv()
 
 
 def test_setup_is_done_once_and_again_when_a_requirement_changes(monkeypatch, tmp_path):
@@ -504,7 +504,7 @@ def test_setup_is_done_once_and_again_when_a_requirement_changes(monkeypatch, tm
     calls: list[str] = []
     monkeypatch.setattr(setup, "ROOT", tmp_path)
     monkeypatch.setattr(setup, "STAMP", tmp_path / "stamp")
-    monkeypatch.setattr(setup, "works", lambda python: True)
+    monkeypatch.setattr(setup, "venv_version", lambda: "3.12")
     monkeypatch.setattr(setup, "install", lambda level, *rest: calls.append(level))
     monkeypatch.delenv("TORCH", raising=False)
     setup.main(["dev"])
@@ -518,6 +518,14 @@ def test_setup_is_done_once_and_again_when_a_requirement_changes(monkeypatch, tm
     (tmp_path / "requirements.txt").write_text("numpy==2.1\n", encoding="utf-8")
     setup.main(["book"])
     assert calls == ["dev", "dev", "book"]
+    monkeypatch.setenv("TORCH", "no")
+    setup.main(["book"])
+    monkeypatch.delenv("TORCH")
+    setup.main(["book"])  # torch stays out until it is asked for
+    assert calls == ["dev", "dev", "book", "book"]
+    monkeypatch.setattr(setup, "venv_version", lambda: "3.13")
+    setup.main(["book"])
+    assert len(calls) == 5
 
 
 def test_setup_leaves_torch_out_only_when_asked():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,6 +114,8 @@ def write(path: Path, notebook: Notebook) -> bool:
 
 def report(gate: str, problems: list[Problem], good: str) -> int:
     """Print what a gate found; the exit code of its command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a screen that knows no minus sign
+        sys.stdout.reconfigure(errors="backslashreplace")
     for problem in problems:
         print(problem)
     if problems:

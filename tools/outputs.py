@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"There is no notebooks/{sorted(missing)[0]}.ipynb.")
         return 1
     for path in paths:
-        print(f"{path.name} runs …", flush=True)
+        print(f"{path.name} runs ...", flush=True)
         start = time.perf_counter()
         try:
             done = run(read(path), path.parent)

@@ -3,15 +3,16 @@
     python tools/setup.py book    to read, run and build the book
     python tools/setup.py dev     the same, and what the checks need
 
-Nothing is done while the requirement files, pyproject.toml, Python and the folder are
-as they were. `--torch-index ADDRESS` (or TORCH_INDEX) names a package index that is
-asked for torch first; TORCH=no leaves torch out.
+Nothing is done while the requirement files, pyproject.toml, the folder and `.venv`'s
+Python are as they were. `--torch-index ADDRESS` (or TORCH_INDEX) names a package index
+that is asked for torch first. TORCH=no leaves torch out until TORCH=yes asks for it.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import platform
@@ -19,13 +20,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / "setup-done.json"
 LOG = VENV / "setup.log"
-OLDEST = (3, 11)
+OLDEST, NEWEST_TRIED = (3, 11), (3, 13)
 FILES = {
     "book": ["requirements.txt", "pyproject.toml"],
     "dev": ["requirements.txt", "requirements-dev.txt", "pyproject.toml"],
@@ -41,43 +43,59 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def state(level: str, torch: bool) -> str:
+def state(level: str, torch: bool, version: str) -> str:
     """A hash of all that decides what belongs in `.venv`."""
-    digest = hashlib.sha256(f"{ROOT}|{sys.version}|torch={torch}".encode())
+    digest = hashlib.sha256(f"{ROOT}|{version}|torch={torch}".encode())
     for name in FILES[level]:
         digest.update((ROOT / name).read_bytes())
     return digest.hexdigest()
 
 
-def stamps() -> dict[str, str]:
-    """The states that were installed to the end."""
+def stamps() -> dict[str, Any]:
+    """The states that were installed to the end, and whether torch was wanted."""
     try:
         return dict(json.loads(STAMP.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return {}
 
 
-def works(python: Path) -> bool:
-    """Whether this `.venv` still runs and is of the Python we were started with."""
+def wants_torch(done: dict[str, Any]) -> bool:
+    """What TORCH says; if it says nothing, what was chosen the last time."""
+    choice = os.environ.get("TORCH", "").lower()
+    return choice not in ("no", "0", "false") if choice else done.get("torch", True)
+
+
+def venv_version() -> str:
+    """The version of `.venv`'s Python; empty if there is none that runs."""
     ask = "import sys, pip; print(sys.version)"
     try:
-        done = subprocess.run([python, "-c", ask], capture_output=True, text=True)
+        done = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True)
     except OSError:
-        return False
-    return done.returncode == 0 and done.stdout.strip() == sys.version.strip()
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def make_venv() -> None:
-    """`.venv`, made anew when there is none or when it is of another Python."""
-    if works(PYTHON):
-        return
-    say(f"Making .venv with Python {platform.python_version()} …")
+    """A new `.venv`, of the Python that runs this file."""
+    have = platform.python_version()
+    if sys.version_info < OLDEST:
+        raise SystemExit(
+            f"The book needs Python {dotted(OLDEST)} or newer; this is Python {have}. "
+            "Name another one, such as: make PYTHON=python3.12 book"
+        )
+    if sys.version_info[:2] > NEWEST_TRIED:
+        say(f"Python {have} is newer than any this book was tried with.")
+    say(f"Making .venv with Python {have} ...")
     done = subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)])
     if done.returncode:
         raise SystemExit(
             "Python could not make a virtual environment. On Debian and Ubuntu the "
             "package python3-venv is missing; elsewhere install Python from its site."
         )
+
+
+def dotted(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
 
 
 def shown(line: str) -> str | None:
@@ -152,12 +170,12 @@ def install_torch(index: str) -> None:
         return
     if index:
         few = ["--retries", "1", "--timeout", "15"]
-        what = f"Installing {pin} for the CPU (about 200 MB to download) …"
+        what = f"Installing {pin} for the CPU (about 200 MB to download)..."
         if pip(what, "install", *few, "--index-url", index, pin):
             return
         say("  That index cannot be reached; the usual one is asked.")
     size = " (on Linux several GB)" if sys.platform == "linux" else ""
-    if not pip(f"Installing {pin}{size} …", "install", pin):
+    if not pip(f"Installing {pin}{size}...", "install", pin):
         give_up(f"{pin} could not be installed. TORCH=no goes on without it.")
 
 
@@ -174,7 +192,6 @@ def requirements(level: str, torch: bool) -> list[str]:
 
 def install(level: str, torch: bool, index: str) -> None:
     """Everything of `level`, then the book's own package, then a check of the whole."""
-    make_venv()
     LOG.write_text("", encoding="utf-8")
     if torch:
         install_torch(index)
@@ -183,13 +200,13 @@ def install(level: str, torch: bool, index: str) -> None:
     lines = requirements(level, torch)
     chosen = VENV / f"requirements-{level}.txt"
     chosen.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    what = f"Installing {len(lines)} pinned packages and what they need …"
+    what = f"Installing {len(lines)} pinned packages and what they need..."
     if not pip(what, "install", "-r", str(chosen)):
         give_up("The packages could not be installed.")
-    what = "Installing the book's own package, contextual …"
+    what = "Installing the book's own package, contextual..."
     if not pip(what, "install", "--no-deps", "-e", "."):
         give_up("The package contextual could not be installed.")
-    if not pip("Checking that all packages fit together …", "check"):
+    if not pip("Checking that all packages fit together...", "check"):
         give_up("Some packages do not fit together.")
 
 
@@ -200,20 +217,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("level", choices=["book", "dev"])
     parser.add_argument("--torch-index", default=os.environ.get("TORCH_INDEX", ""))
     options = parser.parse_args(arguments)
-    if sys.version_info < OLDEST:
-        raise SystemExit(
-            f"The book needs Python {'.'.join(map(str, OLDEST))} or newer; this is "
-            f"{platform.python_version()}. Name another one: make PYTHON=python3.12 …"
-        )
-    torch = os.environ.get("TORCH", "").lower() not in ("no", "0", "false")
-    wanted, done = state(options.level, torch), stamps()
-    if done.get(options.level) == wanted and works(PYTHON):
+    if isinstance(sys.stdout, io.TextIOWrapper):  # pip's log may hold any letter
+        sys.stdout.reconfigure(errors="backslashreplace")
+    version, done = venv_version(), stamps()
+    torch = wants_torch(done)
+    if version and done.get(options.level) == state(options.level, torch, version):
         return 0
     say(f"Setting up .venv for: {options.level}. This happens once.")
+    if not version:
+        make_venv()
+        version = venv_version()
     install(options.level, torch, options.torch_index)
-    done = {options.level: wanted}
-    if options.level == "dev":
-        done["book"] = state("book", torch)
+    levels = ("dev", "book") if options.level == "dev" else ("book",)
+    done = {level: state(level, torch, version) for level in levels}
+    done["torch"] = torch
     STAMP.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
     say("Set-up is complete.")
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -22,6 +22,12 @@ from contextual.attention import (
 )
 from contextual.masking import causal_mask, padding_mask
 from contextual.position import rotate
+
+# A busy machine is slow, not wrong: no example fails for the time it took.
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 # float64 rounding in sums of up to a few hundred products of size 1.
 EXACT = 1e-12
@@ -120,7 +126,6 @@ def test_a_finite_gap_wide_enough_also_gives_exactly_zero():
         elements=st.floats(-60_000, 60_000, width=16) | st.just(-np.inf),
     )
 )
-@settings(deadline=None)
 def test_softmax_rows_are_weights_whatever_the_scores(scores):
     weights = softmax(scores)
     assert weights.dtype == scores.dtype
@@ -241,7 +246,6 @@ def test_the_scale_keeps_weights_equally_soft_at_every_head_size(d_head):
 
 
 @given(seeds, sizes, sizes, sizes, sizes, st.booleans())
-@settings(deadline=None)
 def test_attention_is_its_definition_one_number_at_a_time(
     seed, seq_len, n_keys, d_head, d_v, masked
 ):
@@ -291,7 +295,6 @@ def test_leading_axes_broadcast(lead_q, lead_k, lead_v):
 
 
 @given(seeds, st.integers(2, 7))
-@settings(deadline=None)
 def test_without_a_mask_shuffled_words_get_shuffled_outputs(seed, seq_len):
     x = normal(seq_len, 8, seed=seed)
     order = np.random.default_rng(seed).permutation(seq_len)
@@ -576,7 +579,6 @@ def test_grouped_heads_equal_a_layer_with_those_columns_repeated(n_kv_heads):
 
 
 @given(seeds, st.integers(0, 3), st.sampled_from([1, 2, 4]), st.booleans())
-@settings(deadline=None)
 def test_every_text_of_a_batch_is_read_alone(seed, n_leading, n_heads, masked):
     leading = (2, 1, 3)[:n_leading]
     x = normal(*leading, 5, 8, seed=seed)
@@ -594,7 +596,6 @@ def test_every_text_of_a_batch_is_read_alone(seed, n_leading, n_heads, masked):
 
 
 @given(seeds, st.integers(1, 7))
-@settings(deadline=None)
 def test_changing_the_future_changes_nothing_before_it_bit_for_bit(seed, now):
     x, w = normal(2, 8, 16, seed=seed), layer(16)
     changed = x.copy()

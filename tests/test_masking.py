@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextual.attention import attention
@@ -17,6 +17,12 @@ from contextual.masking import (
     positions_after_padding,
 )
 from contextual.position import rotate, sinusoidal
+
+# A busy machine is slow, not wrong: no example fails for the time it took.
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 LENGTH_FUNCTIONS = pytest.mark.parametrize(
     "of_lengths", [padding_mask, left_padding_mask, positions_after_padding]
@@ -169,7 +175,6 @@ def test_a_text_of_filler_only_gets_zeros():
 
 
 @given(batches(), st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_padding_on_either_side_gives_the_vectors_of_the_unpadded_text(batch, seed):
     lengths, seq_len = batch
     n_texts, n_heads = len(lengths), 2

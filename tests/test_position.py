@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextual.position import (
@@ -16,6 +16,12 @@ from contextual.position import (
     sinusoidal,
     to_half_split,
 )
+
+# A busy machine is slow, not wrong: no example fails for the time it took.
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 BOTH_PAIRINGS = pytest.mark.parametrize("turn", [rotate, rotate_half_split])
 # More than a float holds; the name keeps its 401 digits out of the test's name.
@@ -171,7 +177,6 @@ def test_agreement_of_the_hands_falls_with_distance_but_not_at_every_step():
 
 @BOTH_PAIRINGS
 @given(seed=seeds, m=places, n=places, shift=places, d_head=even_sizes)
-@settings(deadline=None)
 def test_scores_depend_on_the_distance_only(turn, seed, m, n, shift, d_head):
     q, k = normal(2, d_head, seed=seed)
     here = turn(q, m) @ turn(k, n)
@@ -188,7 +193,6 @@ def test_scores_do_change_with_the_distance(turn):
 
 @BOTH_PAIRINGS
 @given(seed=seeds, seq_len=st.integers(1, 9), d_head=even_sizes, start=places)
-@settings(deadline=None)
 def test_turning_keeps_every_length(turn, seed, seq_len, d_head, start):
     x = normal(seq_len, d_head, seed=seed)
     turned = turn(x, start + np.arange(seq_len))
@@ -206,7 +210,6 @@ def test_position_zero_changes_nothing_at_all(turn):
 
 @BOTH_PAIRINGS
 @given(seed=seeds, m=places, n=places, d_head=even_sizes)
-@settings(deadline=None)
 def test_turning_by_m_and_then_by_n_is_turning_by_their_sum(turn, seed, m, n, d_head):
     x = normal(d_head, seed=seed)
     np.testing.assert_allclose(turn(turn(x, m), n), turn(x, m + n), atol=EXACT)
@@ -214,7 +217,6 @@ def test_turning_by_m_and_then_by_n_is_turning_by_their_sum(turn, seed, m, n, d_
 
 
 @given(seed=seeds, seq_len=st.integers(1, 6), d_head=even_sizes, start=places)
-@settings(deadline=None)
 def test_the_two_pairings_agree_after_the_permutation(seed, seq_len, d_head, start):
     x = normal(2, seq_len, d_head, seed=seed)
     positions = start + np.arange(seq_len)

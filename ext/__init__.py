@@ -6,9 +6,10 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from ext import execution
+from ext import execution, look
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     execution.setup(app)
+    look.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,6 +17,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from nbclient import NotebookClient
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -61,4 +62,7 @@ def choose_cache(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    # One text a cell: a kernel sends what is printed in parts, cut wherever its clock
+    # struck, and each part would become a box of its own.
+    NotebookClient.coalesce_streams.default_value = True
     app.connect("config-inited", choose_cache)

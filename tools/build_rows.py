@@ -14,7 +14,6 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from gguf import GGUFReader, dequantize
@@ -106,14 +105,18 @@ def main(arguments: list[str]) -> None:
     tensor = next(t for t in GGUFReader(path).tensors if t.name == "token_embd.weight")
     blocks = tensor.data.view(BLOCK)  # (49152, 18)
     table = dequantize(tensor.data, tensor.tensor_type)  # (49152, 576)
-
     pool = word_pool(load_tokenizer())
-    arrays: dict[str, NDArray[Any]] = {**choose_rows(load_tokenizer(), pool)}
+    arrays = choose_rows(load_tokenizer(), pool)
     ids = arrays["ids"]
-    arrays["scales"] = blocks["scale"][ids]
-    arrays["quants"] = blocks["quants"][ids].reshape(len(ids), -1)
     with TARGET.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+        np.savez_compressed(
+            file,
+            ids=ids,
+            random_ids=arrays["random_ids"],
+            word_ids=arrays["word_ids"],
+            scales=blocks["scale"][ids],
+            quants=blocks["quants"][ids].reshape(len(ids), -1),
+        )
     print(f"{len(ids)} rows are stored in all")
     print(hashlib.sha256(TARGET.read_bytes()).hexdigest(), TARGET.name)
 

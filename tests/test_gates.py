@@ -553,6 +553,8 @@ def test_the_cache_has_another_name_when_code_data_or_a_version_changes(
 
 def test_the_book_is_served_under_a_sub_path_and_nowhere_else(tmp_path):
     (tmp_path / "index.html").write_text("hello", encoding="utf-8")
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "index.html").write_text("book", encoding="utf-8")
     prefix = serve.as_prefix("x")
     pages = serve.server(tmp_path, 0, prefix)
     Thread(target=pages.serve_forever, daemon=True).start()
@@ -560,6 +562,9 @@ def test_the_book_is_served_under_a_sub_path_and_nowhere_else(tmp_path):
     try:
         with urllib.request.urlopen(f"{address}/x/index.html") as answer:
             assert answer.read() == b"hello"
+        with urllib.request.urlopen(f"{address}/x/book") as answer:
+            assert answer.read() == b"book"
+            assert answer.url == f"{address}/x/book/"
         with pytest.raises(urllib.error.HTTPError, match="404") as refused:
             urllib.request.urlopen(f"{address}/index.html")
         refused.value.close()

@@ -20,10 +20,12 @@ class Pages(SimpleHTTPRequestHandler):
 
     def send_head(self):  # type: ignore[no-untyped-def]
         if self.path.startswith(self.prefix):
-            self.path = "/" + self.path[len(self.prefix) :]
-            return super().send_head()
+            return super().send_head()  # self.path keeps the prefix for redirects
         self.send_error(404, f"The book is at {self.prefix}")
         return None
+
+    def translate_path(self, path: str) -> str:
+        return super().translate_path("/" + path[len(self.prefix) :])
 
     def log_message(self, format: str, *arguments: object) -> None:
         if len(arguments) > 1 and str(arguments[1]).startswith(("4", "5")):

@@ -29,7 +29,7 @@ GLOVE, GLOSSES = "glove_20k.npz", "glosses.txt.xz"
 
 SHA256 = {  # of the stored files; tools/build_*.py print them
     TOKENIZER: "d89928e3939a54e783467d245905fddaa9282d50829427532c177ffbb590da38",
-    ROWS: "c3b3c9e313894c999cb245ea9eaefa72503b21b23abd16680688ec90a6bdb125",
+    ROWS: "1187e780b59c998d8848cee203d6dd0ef93a613105fc7812430d1cad4419348e",
     GLOVE: "c5890bd68299e77c6e6025587f76da0618b462dfd2d70cdd56e950fcd65a0710",
     GLOSSES: "5d3b6b37945e5d4d8704b0a74ca0bc6a7b21742e509590921c692fbf3286e1c0",
 }
@@ -74,13 +74,15 @@ class TokenRows:
     ids: (n,) rising; table: (n, 576) float32, row i belongs to token ids[i].
     random_ids: (400,) drawn from all 49,152 tokens; word_ids: (300,) drawn from the
     lower-case words with a space before and an id below 6,000: two populations to
-    compare a cosine with.
+    compare a cosine with. bank_ids: (15,) the tokens nearest to " bank" in the whole
+    table, best first.
     """
 
     ids: NDArray[np.int64]
     table: NDArray[np.float32]
     random_ids: NDArray[np.int64]
     word_ids: NDArray[np.int64]
+    bank_ids: NDArray[np.int64]
 
     def __getitem__(self, token_ids: ArrayLike) -> NDArray[np.float32]:
         """Rows of one id, (576,), or of an array of ids, (..., 576); always a copy.
@@ -109,10 +111,9 @@ def load_rows() -> TokenRows:
     arrays = read_arrays(ROWS)
     scales, quants = arrays["scales"].astype(np.float32), arrays["quants"]
     blocks = quants.reshape(*scales.shape, 32) * scales[:, :, None]  # (n, 18, 32)
-    ids, random_ids, word_ids = (
-        arrays[name].astype(np.int64) for name in ("ids", "random_ids", "word_ids")
-    )
-    return TokenRows(ids, blocks.reshape(quants.shape), random_ids, word_ids)
+    names = ("ids", "random_ids", "word_ids", "bank_ids")
+    ids, *samples = (arrays[name].astype(np.int64) for name in names)
+    return TokenRows(ids, blocks.reshape(quants.shape), *samples)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,11 @@
-"""Reads and writes a tokenizer as one JSON file, compressed or not. Not taught."""
+"""Reads, writes and checks what a tokenizer knows; one JSON file. Not taught."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 FORMAT = "contextual byte-pair tokenizer 1"
@@ -64,3 +65,25 @@ def check_merge(left: int, right: int, pieces: list[bytes]) -> None:
             )
     if len(pieces[left]) + len(pieces[right]) > LONGEST:
         raise ValueError(f"Token {len(pieces)} is over {LONGEST} bytes long.")
+
+
+def list_pieces(
+    byte_ids: Mapping[int, int],
+    merges: Iterable[tuple[int, int]],
+    specials: Mapping[str, int],
+) -> list[bytes]:
+    """The bytes of every token, by id: specials and bytes as given, then the merges.
+
+    With n specials and bytes together, merge r makes the token n + r.
+    Raises ValueError if those n ids are not 0 to n − 1 or a merge uses a later id.
+    """
+    first = {i: special.encode("utf-8") for special, i in specials.items()}
+    first |= {i: bytes([byte]) for byte, i in byte_ids.items()}
+    n = len(specials) + len(byte_ids)
+    if sorted(first) != list(range(n)):
+        raise ValueError(f"The ids of {n} bytes and specials are not 0 to {n - 1}.")
+    pieces = [first[i] for i in range(n)]
+    for left, right in merges:
+        check_merge(left, right, pieces)
+        pieces.append(pieces[left] + pieces[right])
+    return pieces

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
@@ -215,26 +215,6 @@ def decode(tokenizer: BytePairTokenizer, token_ids: ArrayLike) -> str:
         return data.decode("utf-8", "replace")
 
 
-def list_pieces(
-    byte_ids: Mapping[int, int], merges: Iterable[Pair], specials: Mapping[str, int]
-) -> list[bytes]:
-    """The bytes of every token, by id: specials and bytes as given, then the merges.
-
-    With n specials and bytes together, merge r makes the token n + r.
-    Raises ValueError if those n ids are not 0 to n − 1 or a merge uses a later id.
-    """
-    first = {i: to_bytes(special) for special, i in specials.items()}
-    first |= {i: bytes([byte]) for byte, i in byte_ids.items()}
-    n = len(specials) + len(byte_ids)
-    if sorted(first) != list(range(n)):
-        raise ValueError(f"The ids of {n} bytes and specials are not 0 to {n - 1}.")
-    pieces = [first[i] for i in range(n)]
-    for left, right in merges:
-        tokenizer_file.check_merge(left, right, pieces)
-        pieces.append(pieces[left] + pieces[right])
-    return pieces
-
-
 @dataclass(repr=False)
 class BytePairTokenizer:
     """What a tokenizer knows: ids of bytes and specials, and merges in order.
@@ -249,7 +229,8 @@ class BytePairTokenizer:
     merge_ids: dict[Pair, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.pieces = list_pieces(self.byte_ids, self.merges, self.specials)
+        known = self.byte_ids, self.merges, self.specials
+        self.pieces = tokenizer_file.list_pieces(*known)
         first = len(self.pieces) - len(self.merges)
         self.merge_ids = {pair: first + rank for rank, pair in enumerate(self.merges)}
 

@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 from contextual.data import fetch_model, load_glosses, load_tokenizer
 from contextual.tokens import BytePairTokenizer
+from contextual.vectors import nearest
 
 TARGET = Path(__file__).parents[1] / "data" / "smollm2_rows.npz"
 BLOCK = np.dtype([("scale", "<f2"), ("quants", "i1", (32,))])  # Q8_0, 34 bytes
 N_RANDOM, N_WORDS, N_PAIRS = 400, 300, 200_000
+BANK, N_NEAR = 5461, 15  # the token " bank", and how many of its neighbours to store
 
 # Each word is stored with and without a leading space wherever that is one token.
 WORDS = """
@@ -79,16 +81,26 @@ def pair_cosines(table: NDArray[np.float32], n_pairs: int) -> tuple[float, float
 
 
 def choose_rows(
-    tokenizer: BytePairTokenizer, pool: NDArray[np.int64]
+    tokenizer: BytePairTokenizer, pool: NDArray[np.int64], table: NDArray[np.float32]
 ) -> dict[str, NDArray[np.int32]]:
-    """Which rows are stored: all ids in order, and the two samples in them."""
+    """Which rows are stored: all ids in order, two samples, and bank's neighbours.
+
+    The neighbours are sought among all 49,152 rows, not among those that are stored.
+    """
     everything = np.arange(tokenizer.vocab_size)
+    near = nearest(table, table[BANK], N_NEAR, exclude=[BANK])
+    bank_ids = np.array([row for row, _ in near])
     random_ids = np.random.default_rng(0).choice(everything, N_RANDOM, replace=False)
     word_ids = np.random.default_rng(0).choice(pool, N_WORDS, replace=False)
     chosen = chosen_ids(tokenizer)
     print(f"{len(chosen)} rows are chosen by word")
-    ids = np.array(sorted(chosen.union(random_ids.tolist(), word_ids.tolist())))
-    arrays = {"ids": ids, "random_ids": random_ids, "word_ids": word_ids}
+    samples = [*random_ids.tolist(), *word_ids.tolist(), *bank_ids.tolist()]
+    arrays = {
+        "ids": np.array(sorted(chosen.union(samples))),
+        "random_ids": random_ids,
+        "word_ids": word_ids,
+        "bank_ids": bank_ids,
+    }
     return {name: array.astype(np.int32) for name, array in arrays.items()}
 
 
@@ -106,14 +118,12 @@ def main(arguments: list[str]) -> None:
     blocks = tensor.data.view(BLOCK)  # (49152, 18)
     table = dequantize(tensor.data, tensor.tensor_type)  # (49152, 576)
     pool = word_pool(load_tokenizer())
-    arrays = choose_rows(load_tokenizer(), pool)
+    arrays = choose_rows(load_tokenizer(), pool, table)
     ids = arrays["ids"]
     with TARGET.open("wb") as file:
         np.savez_compressed(
             file,
-            ids=ids,
-            random_ids=arrays["random_ids"],
-            word_ids=arrays["word_ids"],
+            **arrays,
             scales=blocks["scale"][ids],
             quants=blocks["quants"][ids].reshape(len(ids), -1),
         )

@@ -566,7 +566,7 @@ def test_the_book_is_served_under_a_sub_path_and_nowhere_else(tmp_path):
             assert answer.read() == b"book"
             assert answer.url == f"{address}/x/book/"
         with pytest.raises(urllib.error.HTTPError, match="404") as refused:
-            urllib.request.urlopen(f"{address}/index.html")
+            urllib.request.urlopen(f"{address}/y/index.html")
         refused.value.close()
     finally:
         pages.shutdown()

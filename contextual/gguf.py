@@ -49,8 +49,11 @@ class Layout(NamedTuple):
 
 
 def memory_order(out: Floats) -> Any:
-    """The order, "C" or "F", in which neighbours in the memory of `out` follow."""
-    return "F" if abs(out.strides[0]) < abs(out.strides[-1]) else "C"
+    """ "F" if first indices are neighbours in the memory of `out`, else "K": as it is.
+
+    The blocks are brought into that order first: numpy is slow where orders differ.
+    """
+    return "F" if abs(out.strides[0]) < abs(out.strides[-1]) else "K"
 
 
 def write_floats(blocks: NDArray[Any], out: Floats) -> None:
@@ -70,7 +73,6 @@ def write_q4_1(blocks: NDArray[Any], out: Floats) -> None:
     """Q4_1: blocks (…, n) of d, m and 16 bytes; out (…, n, 32) is d · q + m.
 
     The low four bits of byte i are number i of the block, the high four number i + 16.
-    Inputs are brought into the order of `out` first: numpy is slow where they differ.
     """
     order = memory_order(out)
     d, m = (blocks[name].astype(np.float32, order=order) for name in "dm")  # (…, n)
@@ -180,8 +182,8 @@ class Cursor:
         count = self.number("Q", what)
         left = len(self.data) - self.position
         if count * each > left:
-            problem = f"{what} is {count:,}, but {left:,} bytes are left{INCOMPLETE}"
-            raise self.wrong(problem, self.position - 8)
+            problem = f"{what} is {count:,}, too many for the {left:,} bytes left"
+            raise self.wrong(problem + INCOMPLETE, self.position - 8)
         return count
 
     def text(self, what: str) -> str:

@@ -26,9 +26,7 @@ from numpy.typing import NDArray
 
 STRING, ARRAY, BOOL = 8, 9, 7  # types of metadata; the others are plain numbers:
 NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, BOOL, 10, 11, 12), "BbHhIifBQqd"))
-MAX_ENTRIES = (
-    2**16
-)  # of metadata, and tensors: keeps a hostile file from filling memory
+MAX_ENTRIES = 2**16  # tensors, and keys: more would fill memory before data are read
 MAX_DEPTH = 4  # of arrays in arrays
 MAX_DIMS = 4
 INCOMPLETE = "; the file may be an incomplete copy"
@@ -40,7 +38,10 @@ Floats = NDArray[np.float32]
 
 
 class Layout(NamedTuple):
-    """How a type of tensor is stored: blocks of `numbers` values, one record each."""
+    """How a type of tensor is stored: blocks of `numbers` values, one record each.
+
+    code: its number in the file; write: fills out (…, n, numbers) from blocks (…, n).
+    """
 
     code: int
     numbers: int
@@ -49,9 +50,9 @@ class Layout(NamedTuple):
 
 
 def memory_order(out: Floats) -> Any:
-    """ "F" if first indices are neighbours in the memory of `out`, else "K": as it is.
+    """In which order to copy the blocks first: numpy is slow where orders differ.
 
-    The blocks are brought into that order first: numpy is slow where orders differ.
+    "F" if rows of `out` lie side by side in memory, as in w.T; else "K", no other.
     """
     return "F" if abs(out.strides[0]) < abs(out.strides[-1]) else "K"
 
@@ -105,6 +106,7 @@ def dequantize(
     """
     if type_name not in TYPES:
         raise ValueError(f"type {type_name!r} is not one of {', '.join(TYPES)}.")
+    shape = tuple(shape)
     layout, needed = TYPES[type_name], stored_size(type_name, shape)
     stored = np.frombuffer(block_bytes, np.uint8)
     if len(stored) != needed:

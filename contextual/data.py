@@ -84,12 +84,24 @@ class TokenRows:
     word_ids: NDArray[np.int64]
     bank_ids: NDArray[np.int64]
 
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, token_id: object) -> bool:
+        return token_id in self.ids
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ids.tolist())
+
     def __getitem__(self, token_ids: ArrayLike) -> NDArray[np.float32]:
         """Rows of one id, (576,), or of an array of ids, (..., 576); always a copy.
 
         ValueError for an id whose row is not stored.
         """
-        wanted = np.asarray(token_ids)
+        try:
+            wanted = np.asarray(token_ids)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(f"token ids must be whole numbers: {error}.") from None
         if wanted.dtype.kind not in "iu":
             raise ValueError(f"token ids must be whole numbers, not {wanted.dtype}.")
         place = np.searchsorted(self.ids, wanted).clip(max=len(self.ids) - 1)
@@ -136,7 +148,7 @@ class WordVectors:
                 "it needs one row a word."
             )
         object.__setattr__(self, "words", words)
-        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "table", table.copy())
         object.__setattr__(self, "_places", {word: i for i, word in enumerate(words)})
 
     def __len__(self) -> int:
@@ -163,8 +175,8 @@ class WordVectors:
 
 def check_words(words: Iterable[str]) -> tuple[str, ...]:
     """The words as a tuple. ValueError for what is no str, and for a word twice."""
-    if isinstance(words, str):
-        raise ValueError("words is one str: give a list of words.")
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise ValueError(f"words must be a list of str, not {words!r}.")
     words = tuple(words)
     strange = [word for word in words if not isinstance(word, str)]
     if strange:

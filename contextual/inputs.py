@@ -6,12 +6,15 @@ Not taught: the chapters' functions call these so that their own lines stay few.
 from __future__ import annotations
 
 import difflib
+import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+LARGEST_SIZE = 2**40
 
 
 def as_size(value: Any, name: str, at_least: int = 1) -> int:
@@ -22,11 +25,19 @@ def as_size(value: Any, name: str, at_least: int = 1) -> int:
         raise ValueError(f"{name} must be a whole number, not {value!r} ({kind}).")
     if value < at_least:
         raise ValueError(f"{name} must be at least {at_least}, not {value}.")
+    if value > LARGEST_SIZE:
+        raise ValueError(f"{name} is {value}: no array is that long.")
     return int(value)
 
 
 def as_array(values: Any, name: str, min_ndim: int = 1) -> NDArray[Any]:
-    """A real, non-empty array; integers become float64, floats keep their type."""
+    """A real, non-empty array of float32 or float64, as it was given.
+
+    Integers become float64. Half precision becomes float32: a sum of a few thousand
+    halves is off by much, without a word.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array; fill it first: {name}.filled(…).")
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -40,6 +51,8 @@ def as_array(values: Any, name: str, min_ndim: int = 1) -> NDArray[Any]:
         )
     if array.size == 0:
         raise ValueError(f"{name} is empty: its shape is {array.shape}.")
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
@@ -61,6 +74,20 @@ def as_token_ids(values: ArrayLike, vocab_size: int) -> NDArray[np.int64]:
             f"its {vocab_size} rows are numbered 0 to {vocab_size - 1}."
         )
     return ids.astype(np.int64)
+
+
+def as_one_text(values: ArrayLike, vocab_size: int) -> NDArray[np.int64]:
+    """The token ids of one text, (T,); none at all are fine, a batch is refused."""
+    try:
+        ids = np.atleast_1d(np.asarray(values))
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError("token_ids is not one list of whole numbers.") from None
+    if ids.ndim > 1:
+        raise ValueError(
+            f"token_ids has shape {ids.shape}: one text at a time, please, such as "
+            "[tokenizer.decode(ids) for ids in batch]."
+        )
+    return as_token_ids(ids, vocab_size) if ids.size else ids.astype(np.int64)
 
 
 def as_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -128,9 +155,13 @@ def as_even_size(value: Any, name: str) -> int:
 def as_base(base: Any) -> float:
     """The constant of the turning speeds: a finite number above 1."""
     number = isinstance(base, (int, float, np.integer, np.floating))
-    if not number or isinstance(base, bool) or not 1 < base <= 1e308:
+    try:
+        value = float(base) if number and not isinstance(base, bool) else math.nan
+    except OverflowError:  # a whole number that no float can hold
+        value = math.inf
+    if not 1 < value < math.inf:
         raise ValueError(f"base must be a finite number above 1, not {base!r}.")
-    return float(base)
+    return value
 
 
 def as_axis(axis: Any, shape: tuple[int, ...], name: str) -> int:
@@ -198,6 +229,13 @@ def as_queries_keys_values(
             f"the leading axes of q {q.shape}, k {k.shape} and v {v.shape} "
             "do not fit together."
         ) from None
+    largest = float(np.abs(q).max()) * float(np.abs(k).max()) * q.shape[-1]
+    if largest > float(np.finfo(np.result_type(q, k)).max):
+        raise ValueError(
+            f"q and k hold numbers up to {np.abs(q).max():.0e} and "
+            f"{np.abs(k).max():.0e}: their products do not fit "
+            f"{np.result_type(q, k)}."
+        )
     return q, k, v
 
 
@@ -309,8 +347,8 @@ def as_lengths(lengths: ArrayLike, seq_len: Any) -> NDArray[np.int64]:
 
 
 def as_vectors(a: Any, b: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Two arrays of vectors of one width, whose leading axes fit each other."""
-    a, b = as_array(a, "a"), as_array(b, "b")
+    """Two finite arrays of vectors of one width, whose leading axes fit each other."""
+    a, b = as_finite(a, "a"), as_finite(b, "b")
     try:
         np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
         fits = a.shape[-1] == b.shape[-1]
@@ -324,15 +362,25 @@ def as_vectors(a: Any, b: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return a, b
 
 
+def as_rows(rows: Any, n_rows: int, name: str) -> NDArray[np.int64]:
+    """Row numbers of a table, as a set, list or array of any length, also none."""
+    if not isinstance(rows, Collection | np.ndarray) or isinstance(rows, str):
+        raise ValueError(f"{name} must be a list of row numbers, not {rows!r}.")
+    if len(rows) == 0:
+        return np.empty(0, dtype=np.int64)
+    try:
+        return as_token_ids(list(rows), n_rows)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
 def check_query(table: NDArray[Any], query: NDArray[Any]) -> None:
-    """Refuse a query that is not one finite vector as wide as the table."""
+    """Refuse a query that is not one vector as wide as the table."""
     if table.ndim != 2 or query.shape != table.shape[1:]:
         raise ValueError(
             f"the query has shape {query.shape}, the table {table.shape}: "
             "the query must be one vector as wide as a row."
         )
-    if not (np.isfinite(query).all() and np.isfinite(table).all()):
-        raise ValueError("the query or the table holds NaN or infinite numbers.")
 
 
 def warn_stopped(done: int, wanted: int) -> None:

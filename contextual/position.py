@@ -51,7 +51,7 @@ def rotate(x: ArrayLike, positions: ArrayLike, base: float = 10000.0) -> NDArray
     """Turn each pair (2i, 2i+1) of a query or key by its place times its speed.
 
     x (…, T, d_head); positions (T,), or (B, 1, T) for x (B, H, T, d_head); one vector
-    (d_head,) takes one number. Returns the shape and dtype of x, lengths unchanged.
+    (d_head,) takes one number. Returns the shape and type of x (half becomes float32).
     ValueError if d_head is odd or positions do not fit x.
     Source: RoPE, Su et al. 2021, equation 34.
     """
@@ -73,7 +73,7 @@ def rotate_half_split(
     """The same turn with other partners: (i, i + d_head/2), as many models store them.
 
     x (…, T, d_head); positions (T,), or (B, 1, T) for x (B, H, T, d_head).
-    Returns the shape and dtype of x. A model uses one pairing for all its queries and
+    Returns the shape and type of x. A model uses one pairing for all its queries and
     keys; the other one gives wrong scores without a word.
     ValueError as for `rotate`. Source: the pairing of GPT-NeoX (Black et al. 2022).
     """

@@ -205,10 +205,8 @@ def decode(tokenizer: BytePairTokenizer, token_ids: ArrayLike) -> str:
 
     Raises ValueError for an id that is no whole number or not in the vocabulary.
     """
-    if np.size(token_ids) == 0:
-        return ""
-    ids = inputs.as_token_ids(token_ids, len(tokenizer.pieces))
-    data = b"".join(tokenizer.pieces[i] for i in np.atleast_1d(ids).tolist())
+    ids = inputs.as_one_text(token_ids, len(tokenizer.pieces))
+    data = b"".join(tokenizer.pieces[i] for i in ids.tolist())
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -229,7 +227,8 @@ class BytePairTokenizer:
     merge_ids: dict[Pair, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        known = self.byte_ids, self.merges, self.specials
+        known = tokenizer_file.checked(self.byte_ids, self.merges, self.specials)
+        self.byte_ids, self.merges, self.specials = known
         self.pieces = tokenizer_file.list_pieces(*known)
         first = len(self.pieces) - len(self.merges)
         self.merge_ids = {pair: first + rank for rank, pair in enumerate(self.merges)}
@@ -258,4 +257,4 @@ class BytePairTokenizer:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> BytePairTokenizer:
-        return BytePairTokenizer(*tokenizer_file.read(path))
+        return tokenizer_file.read(path, BytePairTokenizer)

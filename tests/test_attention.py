@@ -119,6 +119,26 @@ def test_a_finite_gap_wide_enough_also_gives_exactly_zero():
     assert softmax(np.float32([0, -100]))[1] > 0.0
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_softmax_of_many_halves_still_sums_to_one(axis):
+    # numpy adds halves one by one off the contiguous axis: 4096 of them stop at 2048
+    scores = np.zeros((4096, 4096 // 1024), np.float16)
+    sums = softmax(scores, axis=axis).sum(axis=axis)
+    assert np.allclose(sums, 1, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_scores_too_large_for_their_type_are_refused_not_read_as_masked(kind):
+    huge = np.full((2, 4), np.sqrt(np.finfo(kind).max), kind)
+    with pytest.raises(ValueError, match=f"do not fit {np.dtype(kind)}"):
+        attention(huge[:1], -huge, np.ones((2, 1), kind))
+
+
+def test_halves_are_multiplied_in_float32_so_that_none_overflows():
+    q, k = np.full((1, 64), 40, np.float16), np.full((2, 64), -40, np.float16)
+    assert attention(q, k, np.ones((2, 1), np.float16))[1].tolist() == [[0.5, 0.5]]
+
+
 @given(
     hnp.arrays(
         st.sampled_from([np.float64, np.float32, np.float16]),
@@ -128,7 +148,7 @@ def test_a_finite_gap_wide_enough_also_gives_exactly_zero():
 )
 def test_softmax_rows_are_weights_whatever_the_scores(scores):
     weights = softmax(scores)
-    assert weights.dtype == scores.dtype
+    assert weights.dtype == max(scores.dtype, np.dtype(np.float32))
     assert weights.shape == scores.shape
     assert (weights >= 0).all()
     seen = (scores > -np.inf).any(axis=-1)

@@ -30,6 +30,7 @@ from contextual.data import (
     load_rows,
     load_tokenizer,
 )
+from contextual.vectors import norm
 from tools.build_glosses import unfit_pattern
 
 # ---- what is stored ------------------------------------------------------------------
@@ -266,7 +267,7 @@ def test_rows_come_one_or_many_and_belong_to_the_reader(rows):
 @pytest.mark.parametrize("wrong", [-1, 49_152, 10**12, [5461, -5461], 10_007])
 def test_an_id_whose_row_is_not_stored_is_refused_and_named(wrong, rows):
     name = np.ravel(wrong)[-1]
-    with pytest.raises(ValueError, match=f"row of token {name} is not among the 1083"):
+    with pytest.raises(ValueError, match=f"row of token {name} is not among the 1093"):
         rows[wrong]
 
 
@@ -360,7 +361,7 @@ def test_an_unknown_word_is_answered_with_the_nearest_spellings(word, message, g
         (["a", "b"], np.ones((2, 2, 2)), r"2 words do not fit.*\(2, 2, 2\)"),
         (["a", "a"], np.ones((2, 4)), "the word 'a' is there twice"),
         (["a", 1], np.ones((2, 4)), "a word is a str, not 1"),
-        ("ab", np.ones((2, 4)), "give a list of words"),
+        ("ab", np.ones((2, 4)), "must be a list of str"),
         (["a"], [["x"]], "must hold real numbers"),
         ([], np.ones((0, 4)), "table is empty"),
     ],
@@ -779,3 +780,35 @@ def test_the_cache_folder_follows_the_systems_rules(monkeypatch, tmp_path):
     assert download.cache_folder() == tmp_path / "xdg" / "contextual"
     monkeypatch.setenv("CONTEXTUAL_CACHE", "~/own")
     assert download.cache_folder() == home / "own"
+
+
+def test_rows_know_which_tokens_they_hold():
+    rows = load_rows()
+    assert 5461 in rows and 49_151 not in rows and "bank" not in rows
+    assert len(list(rows)) == len(rows) == len(rows.ids) == 1093
+
+
+def test_the_neighbours_of_bank_are_in_the_order_of_their_cosines():
+    rows = load_rows()
+    cosines = np.array([cosine(rows[i], rows[5461]) for i in rows.bank_ids])
+    assert len(cosines) == 15 and 5461 not in rows.bank_ids
+    assert (np.diff(cosines) <= 0).all()
+    others = [i for i in rows if i not in rows.bank_ids and i != 5461]
+    assert max(cosine(rows[i], rows[5461]) for i in others) <= cosines[-1]
+
+
+def test_every_row_of_glove_has_its_own_scale():
+    # lengths of the original float32 rows; a common scale would change the ratio
+    glove = load_glove()
+    lengths = [float(norm(glove[word])) for word in ("the", "king", "queen")]
+    assert lengths == pytest.approx([4.968, 5.374, 5.193], rel=0.005)
+
+
+def test_what_is_written_to_a_vector_does_not_reach_the_table():
+    glove = load_glove()
+    glove["king"][:] = 0
+    assert norm(glove["king"]) > 1
+    table = np.ones((1, 2))
+    vectors = WordVectors(["a"], table)
+    table[:] = 5
+    assert vectors["a"].tolist() == [1, 1]

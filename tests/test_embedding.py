@@ -19,6 +19,7 @@ def test_lookup_takes_the_rows_that_the_ids_name():
 def test_one_hot_has_a_single_one_at_the_place_of_the_id():
     assert one_hot([2, 0], 3).tolist() == [[0, 0, 1], [1, 0, 0]]
     assert one_hot(1, 3).tolist() == [0, 1, 0]
+    assert one_hot(1, 3).dtype == np.float64
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1))
@@ -67,6 +68,12 @@ def test_ids_that_are_not_whole_numbers_are_refused(bad):
     for call in (lambda: lookup(TABLE, bad), lambda: one_hot(bad, 3)):
         with pytest.raises(ValueError, match="token_ids"):
             call()
+
+
+@pytest.mark.parametrize("bad", [0, -3, 2**70, 1.5, True, None])
+def test_a_vocabulary_of_no_possible_size_is_refused(bad):
+    with pytest.raises(ValueError, match="vocab_size"):
+        one_hot([0], bad)
 
 
 @pytest.mark.parametrize("bad", [np.ones(3), np.ones((2, 2, 2)), [], [["a"]]])

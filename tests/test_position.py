@@ -298,8 +298,17 @@ def test_every_text_can_have_its_own_positions(turn):
 
 @BOTH_PAIRINGS
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
-def test_result_has_the_dtype_of_x(turn, kind):
-    assert turn(np.ones((3, 4), kind), np.arange(3)).dtype == kind
+def test_result_has_the_type_of_x_but_half_becomes_float32(turn, kind):
+    expected = max(np.dtype(kind), np.dtype(np.float32))
+    assert turn(np.ones((3, 4), kind), np.arange(3)).dtype == expected
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int32])
+def test_a_base_of_any_number_type_gives_the_same_hands(kind):
+    assert np.array_equal(frequencies(4, kind(100)), frequencies(4, 100))
+    if kind is not np.int32:
+        with pytest.raises(ValueError, match="base must be"):
+            frequencies(4, kind(np.inf))
 
 
 @BOTH_PAIRINGS

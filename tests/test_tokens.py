@@ -1,5 +1,6 @@
 """Byte-pair tokens: by hand, by property, and against the `tokenizers` library."""
 
+import gzip
 import random
 import sys
 import time
@@ -183,9 +184,9 @@ def test_a_long_word_takes_time_that_grows_about_linearly():
         word = "".join(rng.choice("etaoinshrdlu") for _ in range(n))
         best = float("inf")
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             tokenizer.encode(word)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     # 8 times the letters: n·log n takes about 11 times as long, n² takes 64 times.
@@ -354,6 +355,20 @@ def test_the_real_tokenizer_loses_only_the_bytes_it_has_no_token_for(smollm2):
 # ---- saving
 
 
+def test_a_damaged_compressed_file_is_refused_in_a_sentence(tmp_path):
+    OURS.save(tmp_path / "t.json.gz")
+    content = (tmp_path / "t.json.gz").read_bytes()
+    refused = 0
+    for place in range(10, len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        (tmp_path / "t.json.gz").write_bytes(damaged)
+        with pytest.raises(ValueError, match="is not a saved tokenizer"):
+            BytePairTokenizer.load(tmp_path / "t.json.gz")
+        refused += 1
+    assert refused > 300
+
+
 @pytest.mark.parametrize("name", ["ours.json", "ours.json.gz", "é ö.json"])
 def test_a_saved_tokenizer_comes_back_equal(tmp_path, name):
     OURS.save(tmp_path / name)
@@ -367,6 +382,7 @@ def test_a_saved_tokenizer_comes_back_equal(tmp_path, name):
     "content",
     [
         b"", b"{}", b"[1, 2]", b"not json", b"\x1f\x8b broken", b"null",
+        b"[" * 200_000, gzip.compress(b"{}" * 99)[:40] + b"?" * 40,
         b'{"format": "contextual byte-pair tokenizer 1"}',
         b'{"format": "contextual byte-pair tokenizer 1", "byte_ids": [[97, 0]],'
         b' "merges": [[0, 7]], "specials": {}}',
@@ -378,7 +394,7 @@ def test_a_saved_tokenizer_comes_back_equal(tmp_path, name):
 )  # fmt: skip
 def test_a_foreign_or_damaged_file_is_refused_in_a_sentence(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
-    with pytest.raises(ValueError, match=r"not a saved tokenizer|Merge|ids of|range"):
+    with pytest.raises(ValueError, match=r"x\.json is not a saved tokenizer"):
         BytePairTokenizer.load(tmp_path / "x.json")
 
 
@@ -415,6 +431,43 @@ def test_a_number_of_merges_that_is_no_count_is_refused(bad):
 def test_an_id_outside_the_vocabulary_is_refused(bad):
     with pytest.raises(ValueError, match="token"):
         OURS.decode(bad)
+
+
+def test_a_batch_is_not_decoded_into_one_text():
+    with pytest.raises(ValueError, match=r"shape \(1, 2\): one text at a time"):
+        OURS.decode([[97, 98]])
+    with pytest.raises(ValueError, match="one list"):
+        OURS.decode([[97], [97, 98]])
+
+
+@pytest.mark.parametrize(
+    ("byte_ids", "merges", "specials", "says"),
+    [
+        ({97: 0.0}, [], {}, "An id must be a whole number"),
+        ({97: True}, [], {}, "An id must be a whole number"),
+        ({-1: 0}, [], {}, "A byte must be a whole number from 0 to 255"),
+        ({97: 0}, [(0.9, 0)], {}, "An id must be a whole number"),
+        ({97: 0}, ["01"], {}, "whole number"),
+        ({97: 0}, [0], {}, "pairs"),
+        ({97: 0}, [], {"": 1}, "special token"),
+        ({97: 0}, [], {5: 1}, "special token"),
+        ([(97, 0)], [], {}, "must be dicts"),
+        ({97: 0}, [(0, 1)], {}, "cannot use 1"),
+    ],
+)
+def test_what_cannot_be_a_tokenizer_is_refused(byte_ids, merges, specials, says):
+    with pytest.raises(ValueError, match=says):
+        BytePairTokenizer(byte_ids, merges, specials)
+
+
+def test_a_tokenizer_keeps_its_own_copy_of_what_it_was_given(tmp_path):
+    byte_ids, merges = {97: 0, 98: 1}, [[np.int64(0), np.int64(1)]]
+    tokenizer = BytePairTokenizer(byte_ids, merges)
+    byte_ids[99] = 2
+    merges.append([1, 0])
+    assert tokenizer.vocab_size == 3
+    tokenizer.save(tmp_path / "t.json")
+    assert BytePairTokenizer.load(tmp_path / "t.json") == tokenizer
 
 
 def test_decoding_takes_lists_and_arrays_and_nothing():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from contextual.vectors import cosine, dot, nearest, norm
+from contextual.vectors import cosine, dot, nearest, norm, unit
 
 RNG = np.random.default_rng(0)
 NUMBERS = st.floats(-100, 100).filter(lambda x: x == 0 or abs(x) > 1e-3)
@@ -25,6 +25,40 @@ def test_a_vector_of_zeros_has_cosine_zero_and_no_nan():
     assert cosine([0, 0], [1, 1]) == 0
     assert cosine(np.zeros((2, 3)), np.ones(3)).tolist() == [0, 0]
     assert cosine([0.0], [0.0]) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [
+        (np.float16, 1e-4), (np.float16, 200), (np.float32, 1e-30), (np.float32, 1e30),
+        (np.float64, 1e-170), (np.float64, 1e-100), (np.float64, 1e160),
+    ],
+)  # fmt: skip
+def test_tiny_and_huge_vectors_have_a_length_and_a_direction(kind, size):
+    a, b = np.array([3, 4], kind) * kind(size), np.array([4, 3], kind) * kind(size)
+    close = 2e-3 if kind is np.float16 else 1e-6
+    assert norm(a) == pytest.approx(5 * size, rel=close)
+    assert cosine(a, b) == pytest.approx(0.96, rel=close)
+    assert cosine(a, [1, 0]) == pytest.approx(0.6, rel=close)
+    assert [row for row, _ in nearest([a, [0, 1]], b, 2)] == [0, 1]
+
+
+def test_the_length_of_many_halves_is_right():
+    assert norm(np.ones((4096, 2), np.float16).T).tolist() == [64, 64]
+
+
+@given(VECTORS)
+def test_a_unit_vector_has_length_one_and_the_same_direction(a):
+    if a.any():
+        assert norm(unit(a)) == pytest.approx(1)
+        assert dot(unit(a), a) == pytest.approx(norm(a))
+    else:
+        assert not unit(a).any()
+
+
+def test_whole_numbers_are_taken_as_float64():
+    assert dot([1], [1]).dtype == np.float64
+    assert dot([2**24 + 1], [1]) == 2**24 + 1
 
 
 @given(VECTORS, VECTORS, st.floats(0.01, 100))
@@ -68,7 +102,8 @@ def test_rows_of_zeros_never_come_ahead_of_a_real_neighbour():
 
 
 def test_equal_rows_come_in_the_order_of_their_numbers():
-    assert [row for row, _ in nearest([[1, 1], [2, 2], [1, 1]], [1, 1], 3)] == [0, 1, 2]
+    same = np.tile([1.0, 1.0], (100, 1))
+    assert [row for row, _ in nearest(same, [1, 1], 100)] == list(range(100))
 
 
 def test_nearest_agrees_with_sorting_every_cosine():
@@ -104,6 +139,12 @@ def test_nothing_given_is_changed():
         (lambda: nearest(np.ones((3, 2)), [1, 2], 0), "k must be at least 1"),
         (lambda: nearest(np.ones((3, 2)), [1, 2], 1.5), "k must be a whole number"),
         (lambda: nearest(np.ones((3, 2)), [1, np.nan], 1), "NaN"),
+        (lambda: nearest([[np.nan, 1], [1, 0]], [1, 2], 1), "table holds NaN"),
+        (lambda: cosine([np.nan, 1], [1, 1]), "a holds NaN"),
+        (lambda: norm([np.inf, 1]), "a holds NaN or infinity"),
+        (lambda: dot(np.ma.array([1, 2], mask=[0, 1]), [1, 2]), "masked array"),
+        (lambda: nearest(np.ones((3, 2)), [1, 2], 1, exclude=5), "exclude must be"),
+        (lambda: nearest(np.ones((3, 2)), [1, 2], 1, exclude=["a"]), "exclude"),
         (lambda: nearest(np.ones((3, 2)), [1, 2], 1, exclude=[3]), "0 to 2"),
         (lambda: nearest(np.ones((3, 2)), [1, 2], 1, exclude=[-1]), "-1"),
     ],

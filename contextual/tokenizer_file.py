@@ -69,15 +69,16 @@ def whole(value: Any, what: str, end: int = MOST) -> int:
     return int(value)
 
 
-def checked(byte_ids: Any, merges: Any, specials: Any) -> Known:
-    """Copies of the three, of plain ints and str. ValueError says what does not fit."""
+def checked(tokenizer: Any) -> Known:
+    """Copies of what was given, of plain ints and str; ValueError if it cannot be."""
+    byte_ids, specials = tokenizer.byte_ids, tokenizer.specials
     if not isinstance(byte_ids, Mapping) or not isinstance(specials, Mapping):
         raise ValueError("byte_ids and specials must be dicts: byte or text -> id.")
     for text in specials:
         if not isinstance(text, str) or not text:
             raise ValueError(f"A special token is a str of one sign or more: {text!r}")
     try:
-        pairs = [(left, right) for left, right in merges]
+        pairs = [(left, right) for left, right in tokenizer.merges]
     except (TypeError, ValueError):
         raise ValueError("merges must be a list of pairs of ids.") from None
     return (

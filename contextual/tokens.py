@@ -227,11 +227,10 @@ class BytePairTokenizer:
     merge_ids: dict[Pair, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        known = tokenizer_file.checked(self.byte_ids, self.merges, self.specials)
-        self.byte_ids, self.merges, self.specials = known
+        self.byte_ids, self.merges, self.specials = known = tokenizer_file.checked(self)
         self.pieces = tokenizer_file.list_pieces(*known)
-        first = len(self.pieces) - len(self.merges)
-        self.merge_ids = {pair: first + rank for rank, pair in enumerate(self.merges)}
+        first = len(self.pieces) - len(self.merges)  # merge r makes the token first + r
+        self.merge_ids = {pair: first + r for r, pair in enumerate(self.merges)}
 
     def __repr__(self) -> str:
         return f"<BytePairTokenizer of {self.vocab_size} tokens>"

@@ -387,3 +387,72 @@ def warn_stopped(done: int, wanted: int) -> None:
     """Warn that a trainer ran out of pairs; the line shown is its caller's caller."""
     say = f"Stopped after {done} of {wanted} merges: no pair is left to glue."
     warnings.warn(say, stacklevel=3)
+
+
+def for_heads(
+    positions: Any, mask: Any, leading: tuple[int, ...], seq_len: int, total: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Positions (T,) or (B, T) and a mask (T, S) or (B, T, S), with an axis for heads.
+
+    leading: () for one text, (B,) for a batch; seq_len words read `total` words.
+    """
+    try:
+        places = np.asarray(positions, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"positions is not an array of numbers: {error}.") from None
+    if places.shape not in ((seq_len,), (*leading, seq_len)):
+        raise ValueError(
+            f"positions of shape {places.shape} do not fit token_ids of shape "
+            f"{(*leading, seq_len)}: give one place a word."
+        )
+    looks = _mask_array(mask)
+    if looks.shape not in ((seq_len, total), (*leading, seq_len, total)):
+        raise ValueError(
+            f"mask of shape {looks.shape} does not fit: {seq_len} words read "
+            f"{total} words, so it is {(seq_len, total)} or, one for each text, "
+            f"{(*leading, seq_len, total)}."
+        )
+    looks = as_mask(looks, looks.shape)
+    if places.ndim > 1:
+        places = places[..., None, :]  # (B, 1, T)
+    return places, looks[..., None, :, :] if looks.ndim > 2 else looks
+
+
+def check_text_length(token_ids: Any, longest: int) -> None:
+    """Refuse a text whose tables of weights would fill the memory."""
+    seq_len = np.shape(token_ids)[-1] if np.ndim(token_ids) else 1
+    if seq_len > longest:
+        raise ValueError(
+            f"{seq_len} tokens are too many for a table of every weight: "
+            f"at most {longest}. Cut the text, or look at one layer with walk()."
+        )
+
+
+def as_sampling(
+    logits: Any, temperature: Any, top_k: Any, top_p: Any
+) -> NDArray[np.floating[Any]]:
+    """Logits (V,) of one place, temperature ≥ 0, top_k ≥ 1 and 0 < top_p ≤ 1."""
+    array = as_finite(logits, "logits")
+    if array.ndim != 1:
+        raise ValueError(
+            f"logits must be those of one place, (V,), not {array.shape}: logits[-1]."
+        )
+    if not _number_within(temperature, 0, math.inf):
+        raise ValueError(f"temperature must be 0 or more, not {temperature!r}.")
+    if top_k is not None:
+        as_size(top_k, "top_k")
+    if top_p is not None and not (_number_within(top_p, 0, 1) and top_p > 0):
+        raise ValueError(f"top_p must be above 0 and at most 1, not {top_p!r}.")
+    return array.astype(np.float64)
+
+
+def _number_within(value: Any, low: float, high: float) -> bool:
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    return number and not isinstance(value, bool) and low <= value <= high
+
+
+def as_prompt(token_ids: list[int]) -> NDArray[np.int64]:
+    """The ids of a prompt; an empty one gives the model nothing to continue."""
+    if not token_ids:
+        raise ValueError("the prompt is empty: give the model something to continue.")
+    return np.array(token_ids)

@@ -129,3 +129,27 @@ def cosine_baseline(
         axes.text(value, top * 1.02, text, ha="center", va="bottom", color="#9C4300")
     axes.spines[["top", "right", "left"]].set_visible(False)
     return figure
+
+
+def cosines_over_layers(
+    lines: Mapping[str, Sequence[float]], crowd: Sequence[NDArray[Any]]
+) -> Figure:
+    """Cosines of a few pairs after every layer, above the band of random pairs.
+
+    lines: label -> (n_layers + 1,) cosines; crowd: the same number of arrays of the
+    cosines of random pairs, drawn as mean ± one standard deviation.
+    """
+    figure = canvas(WIDTH, 3.4)
+    axes = figure.add_subplot()
+    layers = np.arange(len(crowd))
+    mean = np.array([cosines.mean() for cosines in crowd])
+    spread = np.array([cosines.std() for cosines in crowd])
+    axes.fill_between(layers, mean - spread, mean + spread, color="#d4d8dc")
+    axes.text(layers[-1] * 0.55, mean[len(mean) // 2] - 0.2, "random pairs", color=INK)
+    styles = [(BLUE, "-"), ("#8a3c6d", "--"), (ORANGE, ":")]
+    for (label, cosines), (colour, dash) in zip(lines.items(), styles):
+        axes.plot(layers, cosines, dash, color=colour, linewidth=2.2, label=label)
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.1, 0.02))
+    axes.set(xlabel="layer", ylabel="cosine", xlim=(0, layers[-1]), ylim=(-0.25, 1.03))
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -59,6 +59,18 @@ def choose_cache(app: Sphinx, config: Config) -> None:
         if old != chosen and old.is_dir():
             shutil.rmtree(old)
     config.nb_execution_cache_path = str(chosen)
+    if os.environ.get("CONTEXTUAL_NO_MODEL"):
+        config.nb_execution_excludepatterns += need_model(Path(app.srcdir))
+
+
+def need_model(root: Path) -> list[str]:
+    """The chapters that run the model; without it they keep their stored results."""
+    chapters = sorted((root / "notebooks").glob("*.ipynb"))
+    return [
+        f"notebooks/{path.name}"
+        for path in chapters
+        if "load_model()" in path.read_text(encoding="utf-8")
+    ]
 
 
 def setup(app: Sphinx) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -12,7 +13,22 @@ JUPYTER_BOOK = "import sys; from jupyter_book.cli.main import main; sys.exit(mai
 OPTIONS = ["build", ".", "-n", "-W", "--keep-going"]
 
 
+def fetch_first() -> None:
+    """Have the model before the chapters run, so that its progress is seen here.
+
+    Without it the chapters that run it are not run: their pages show what is stored.
+    """
+    from contextual.data import fetch_model
+
+    try:
+        fetch_model()
+    except (RuntimeError, ValueError) as error:
+        print(f"{error}\nThe chapters that run the model show their stored results.")
+        os.environ["CONTEXTUAL_NO_MODEL"] = "1"
+
+
 def main() -> int:
+    fetch_first()
     print(f"$ jupyter-book {' '.join(OPTIONS)}", flush=True)
     start = time.perf_counter()
     command = [sys.executable, "-c", JUPYTER_BOOK, *OPTIONS]

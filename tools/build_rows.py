@@ -123,7 +123,10 @@ def main(arguments: list[str]) -> None:
     with TARGET.open("wb") as file:
         np.savez_compressed(
             file,
-            **arrays,
+            ids=ids,
+            random_ids=arrays["random_ids"],
+            word_ids=arrays["word_ids"],
+            bank_ids=arrays["bank_ids"],
             scales=blocks["scale"][ids],
             quants=blocks["quants"][ids].reshape(len(ids), -1),
         )

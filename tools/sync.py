@@ -42,7 +42,7 @@ CHAPTERS = {
     "position": ("06_position_encoding",),
     "attention": ("07_attention",),
     "masking": ("08_masking",),
-    "model": ("09_contextual_embeddings",),
+    "model": ("09_contextual_embeddings", "10_generate"),
 }
 LONGEST, LONGEST_CLASS, LONGEST_METHOD = 25, 45, 4
 

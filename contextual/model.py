@@ -274,10 +274,9 @@ def continue_ids(
     """
     rng, past, new = np.random.default_rng(seed), None, np.asarray(token_ids)
     for _ in range(inputs.as_size(n_tokens, "n_tokens", at_least=0)):
-        kept = []  # not whole steps: the weights of a long prompt fill gigabytes
-        for step in walk(model, new, past=past):
-            kept += [step.kept] if step.kept else []
-        past, logits = kept, to_logits(model, step.x[-1:])[0]  # (V,)
+        steps = [(step.x[-1:], step.kept) for step in walk(model, new, past=past)]
+        past = [kept for _, kept in steps if kept is not None]
+        logits = to_logits(model, steps[-1][0])[0]  # (V,)
         chances = next_probabilities(logits, temperature, top_k, top_p)
         chosen = int(rng.choice(len(chances), p=chances))
         if chosen in stop:

@@ -211,8 +211,9 @@ def to_logits(model: Model, x: Floats) -> Floats:
 
     The scores are dot products with the rows of the table (Press and Wolf 2017).
     """
-    last = model.layers[-1]
-    return rms_norm(x, model.final_gain, last.eps) @ model.table.T
+    x = rms_norm(x, model.final_gain, model.layers[-1].eps)
+    scores = model.table @ np.swapaxes(x, -1, -2)  # (…, V, T): table first is faster
+    return np.swapaxes(scores, -1, -2)  # (…, T, V)
 
 
 def forward(

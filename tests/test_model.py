@@ -471,6 +471,11 @@ def test_continue_ids_gives_no_token_when_none_is_asked_for(small, ids):
         list(continue_ids(small, ids, -1))
 
 
+def test_generate_refuses_an_empty_prompt(small):
+    with pytest.raises(ValueError, match="the prompt is empty"):
+        generate(small, data.load_tokenizer(), "")
+
+
 def peak_of_a_prompt(some, n_tokens):
     """Bytes in use at most while one token is drawn after a prompt."""
     tracemalloc.start()

@@ -28,8 +28,15 @@ def root() -> Path:
     return ROOT
 
 
+# Fixtures that load a reference library or the whole model: `make quick` does without.
+SLOW = {"reference", "real", "model_file"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where torch is left out (TORCH=no), the cells that use it are skipped."""
+    """Mark slow tests; without torch (TORCH=no) skip the cells that use it."""
+    for item in items:
+        if SLOW & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
     if importlib.util.find_spec("torch"):
         return
     for item in items:

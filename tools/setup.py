@@ -32,6 +32,7 @@ FILES = {
     "book": ["requirements.txt", "pyproject.toml"],
     "dev": ["requirements.txt", "requirements-dev.txt", "pyproject.toml"],
 }
+NEED_TORCH = ("torch==", "accelerate==")  # the second would bring the first along
 WITHOUT_TORCH = (
     "torch is left out (TORCH=no). Every page can be read and built; the cells that "
     "compare with torch or train with it say that it is missing, and the checks that "
@@ -187,7 +188,7 @@ def requirements(level: str, torch: bool) -> list[str]:
             text = line.partition("#")[0].strip()
             if text and not text.startswith("-r"):
                 lines.append(text)
-    return [line for line in lines if torch or not line.startswith("torch==")]
+    return [line for line in lines if torch or not line.startswith(NEED_TORCH)]
 
 
 def install(level: str, torch: bool, index: str) -> None:

@@ -20,7 +20,7 @@ book: setup-book ## set up, build _build/html, print the address to open
 	@$(RUN) tools.build
 
 serve: setup-book ## serve the built book (PORT=8000, PREFIX=/x/ for a sub-path)
-	@$(RUN) tools.serve --port "$(PORT)" --prefix "$(PREFIX)"
+	@exec $(RUN) tools.serve --port "$(PORT)" --prefix "$(PREFIX)"
 
 test: setup-dev ## set up and run every check; takes minutes
 	@$(RUN) tools.gates test

@@ -27,12 +27,13 @@ class Gate:
 RUFF = Gate(
     "ruff check",
     ("ruff", "check", "."),
-    "The code breaks a rule of pyproject.toml; `ruff check --fix .` mends many.",
+    "The code breaks a rule of pyproject.toml; "
+    "`.venv/bin/python -m ruff check --fix .` mends many.",
 )
 FORMAT = Gate(
     "ruff format",
     ("ruff", "format", "--check", "."),
-    "Some files are not in the common format: run `ruff format .`",
+    "Some files are not in the common format: run `.venv/bin/python -m ruff format .`",
 )
 TYPES = Gate("types", ("mypy",), "The type checker disagrees with an annotation.")
 SYNC = Gate(

@@ -8,8 +8,10 @@ word); every other output, all figures and all widget state are left out.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -106,6 +108,13 @@ def slowest(notebook: Notebook) -> str:
     return f"longest: cell {cell_number}, {seconds:.1f} s"
 
 
+def lacks_torch(notebook: Notebook) -> bool:
+    """Whether a compared cell uses torch where it is left out (TORCH=no)."""
+    cells = [cell for cell in notebook["cells"] if COMPARED in tags(cell)]
+    uses = any(re.search(r"\btorch\b", source(cell)) for cell in cells)
+    return uses and importlib.util.find_spec("torch") is None
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="outputs", description=__doc__)
     parser.add_argument("names", nargs="*", help="chapters, such as 01_tokens; or all")
@@ -117,6 +126,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"There is no notebooks/{sorted(missing)[0]}.ipynb.")
         return 1
     for path in paths:
+        if lacks_torch(read(path)):
+            print(
+                f"{path.name} is left as it was: it compares with torch, which is not "
+                "installed here; TORCH=yes make outputs installs it."
+            )
+            return 1
         print(f"{path.name} runs ...", flush=True)
         start = time.perf_counter()
         try:

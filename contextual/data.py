@@ -25,11 +25,13 @@ from contextual.download import fetch_model as fetch_model
 from contextual.tokens import BytePairTokenizer
 
 TOKENIZER, ROWS = "smollm2_tokenizer.json.gz", "smollm2_rows.npz"
+HEAD = "smollm2_head.npz"
 GLOVE, GLOSSES = "glove_20k.npz", "glosses.txt.xz"
 
 SHA256 = {  # of the stored files; tools/build_*.py print them
     TOKENIZER: "d89928e3939a54e783467d245905fddaa9282d50829427532c177ffbb590da38",
     ROWS: "1187e780b59c998d8848cee203d6dd0ef93a613105fc7812430d1cad4419348e",
+    HEAD: "dd09058140f5a919613d85d611b12cfab291fb96470277d2874657df15bfe37f",
     GLOVE: "c5890bd68299e77c6e6025587f76da0618b462dfd2d70cdd56e950fcd65a0710",
     GLOSSES: "5d3b6b37945e5d4d8704b0a74ca0bc6a7b21742e509590921c692fbf3286e1c0",
 }
@@ -126,6 +128,42 @@ def load_rows() -> TokenRows:
     names = ("ids", "random_ids", "word_ids", "bank_ids")
     ids, *samples = (arrays[name].astype(np.int64) for name in names)
     return TokenRows(ids, blocks.reshape(quants.shape), *samples)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredHead:
+    """Queries and keys of one head on one sentence, not yet turned by their places.
+
+    words: T of them; q, k: (T, d_head) float32, row i belongs to words[i]; base: the
+    model's, for `rotate`; longest: the text it was made for, in tokens; layer and head:
+    which one, both counted from 0.
+    """
+
+    words: Sequence[str]
+    q: NDArray[np.float32]
+    k: NDArray[np.float32]
+    base: float
+    longest: int
+    layer: int
+    head: int
+
+
+def load_head() -> StoredHead:
+    """Layer 16, head 0 of SmolLM2 on *The fisherman sat on the river bank*.
+
+    Computed by `contextual.model` from the model's weights, in float32.
+    """
+    arrays = read_arrays(HEAD)
+    pieces = [load_tokenizer().decode([int(i)]) for i in arrays["token_ids"]]
+    return StoredHead(
+        words=tuple(piece.strip() for piece in pieces),
+        q=arrays["q"],
+        k=arrays["k"],
+        base=float(arrays["base"]),
+        longest=int(arrays["longest"]),
+        layer=int(arrays["layer"]),
+        head=int(arrays["head"]),
+    )
 
 
 @dataclass(frozen=True, eq=False)

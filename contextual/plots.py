@@ -153,3 +153,57 @@ def cosines_over_layers(
     axes.set(xlabel="layer", ylabel="cosine", xlim=(0, layers[-1]), ylim=(-0.25, 1.03))
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def hands_over_distance(hands: Mapping[str, int], longest: int = 100) -> Figure:
+    """How well two equal hands match over the distance of their words, 64 numbers.
+
+    hands: label -> which of the 32 hands; the last curve is the average of all 32.
+    """
+    from contextual.position import frequencies
+
+    distance = np.arange(longest + 1)
+    matches = np.cos(distance[:, None] * frequencies(64))  # (longest + 1, 32)
+    curves = {label: matches[:, hand] for label, hand in hands.items()}
+    curves["all 32, on average"] = matches.mean(axis=1)
+    figure = canvas(WIDTH, 1.15 * len(curves) + 0.4)
+    panels = figure.subplots(len(curves), 1, sharex=True)
+    for panel, (label, curve), colour in zip(
+        panels, curves.items(), (ORANGE, BLUE, "#007A5A", INK)
+    ):
+        panel.axhline(0, color=GREY, linewidth=0.8)
+        panel.axvline(44, color=GREY, linewidth=1, linestyle=(0, (4, 3)))
+        panel.plot(distance, curve, ".-", color=colour, linewidth=1.1, markersize=3.5)
+        panel.set_title(label, loc="left", fontsize=10.5, color=colour, pad=3)
+        low = -1 if curve.min() < 0 or label in hands else 0
+        ticks = [-1, 0, 1] if low else [0, 0.5, 1]
+        panel.set(xlim=(-1, longest + 1), ylim=(low * 1.15, 1.15), yticks=ticks)
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[0].text(44, 1.3, "44", ha="center", va="bottom", color=INK)
+    panels[-1].set_xlabel("distance in words")
+    figure.supylabel("match", fontsize=10.5)
+    return figure
+
+
+def score_over_distance(
+    curves: Sequence[Sequence[float]], marked: int, label: str
+) -> Figure:
+    """Scores of a few pairs of words over the distance they are put at, from 0.
+
+    curves: one list of scores a pair; `marked` is drawn strong and has the label.
+    """
+    figure = canvas(WIDTH, 3.2)
+    axes = figure.add_subplot()
+    for i, curve in enumerate(curves):
+        if i != marked:
+            axes.plot(curve, color="#9aa3ab", linewidth=1, linestyle="--")
+    axes.plot(curves[marked], ".-", color=BLUE, linewidth=2, markersize=5)
+    axes.annotate(
+        f"{label}:\nbest one word after", (1, curves[marked][1]),
+        xytext=(7, curves[marked][1]), va="center", color=INK,
+        arrowprops={"arrowstyle": "->", "color": INK},
+    )  # fmt: skip
+    axes.set(xlabel="distance in words", ylabel="score", xlim=(-0.6, len(curves[0])))
+    axes.set_xticks([1, *range(5, len(curves[0]), 5)])
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -27,6 +27,7 @@ from contextual.data import (
     fetch_model,
     load_glosses,
     load_glove,
+    load_head,
     load_rows,
     load_tokenizer,
 )
@@ -38,6 +39,7 @@ from tools.build_glosses import unfit_pattern
 LOADERS = {
     data.TOKENIZER: load_tokenizer.__wrapped__,  # past the cache
     data.ROWS: load_rows,
+    data.HEAD: load_head,
     data.GLOVE: load_glove,
     data.GLOSSES: load_glosses,
 }

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from itertools import permutations
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contextual import data
+from contextual.attention import attention, multi_head_attention
+from contextual.masking import causal_mask
 from contextual.position import (
     frequencies,
     rotate,
@@ -364,6 +370,183 @@ def test_to_half_split_puts_all_first_partners_before_all_second_ones():
 def test_to_half_split_leaves_every_score_as_it_was(seed, d_head):
     q, k = normal(2, d_head, seed=seed)
     assert to_half_split(q) @ to_half_split(k) == pytest.approx(q @ k, abs=EXACT)
+
+
+# what the chapter claims: without places, with places added, with places turned
+
+
+def layer(d_model: int, seed: int) -> np.ndarray[Any, Any]:
+    """Four random matrices of a layer: queries, keys, values, output."""
+    return normal(4, d_model, d_model, seed=seed + 1) / np.sqrt(d_model)
+
+
+orders = st.integers(2, 7).flatmap(lambda n: st.permutations(range(n)))
+
+
+@given(seed=seeds, order=orders, n_heads=st.sampled_from([1, 2, 4]))
+def test_without_places_and_mask_swapped_words_only_swap_their_outputs(
+    seed, order, n_heads
+):
+    x, box = normal(len(order), 8, seed=seed), layer(8, seed)
+    out, _ = multi_head_attention(x, *box, n_heads=n_heads)
+    shaken, _ = multi_head_attention(x[order], *box, n_heads=n_heads)
+    # sums of at most 8 numbers of size 1 to 10, added up in another order
+    np.testing.assert_allclose(shaken, out[order], atol=EXACT)
+
+
+@given(seed=seeds, order=orders)
+def test_under_a_causal_mask_the_last_word_cannot_order_those_before_it(seed, order):
+    order = [*order, len(order)]
+    x, box = normal(len(order), 8, seed=seed), layer(8, seed)
+    mask = causal_mask(len(order))
+    out, _ = multi_head_attention(x, *box, n_heads=2, mask=mask)
+    shaken, _ = multi_head_attention(x[order], *box, n_heads=2, mask=mask)
+    np.testing.assert_allclose(shaken[-1], out[-1], atol=EXACT)
+
+
+def test_under_a_causal_mask_order_leaks_to_every_word_with_another_past():
+    x, box, mask = normal(5, 8), layer(8, 0), causal_mask(5)
+    swap = [0, 4, 2, 3, 1]  # The dog bites the man, The man bites the dog
+    out, _ = multi_head_attention(x, *box, n_heads=2, mask=mask)
+    other, _ = multi_head_attention(x[swap], *box, n_heads=2, mask=mask)
+    moved = np.linalg.norm(other - out[swap], axis=-1)
+    assert moved[0] == 0
+    assert moved[1:].min() > 0.01  # outputs are of size 1
+
+
+@given(seed=seeds, order=orders)
+def test_sinusoids_added_to_the_words_tell_every_other_order(seed, order):
+    hypothesis.assume(order != sorted(order))
+    x, box = normal(len(order), 8, seed=seed), layer(8, seed)
+    places = sinusoidal(len(order), 8)
+    out, _ = multi_head_attention(x + places, *box, n_heads=2)
+    shaken, _ = multi_head_attention(x[order] + places, *box, n_heads=2)
+    # far above rounding (1e-14), far below the size of the outputs (1)
+    assert np.abs(shaken - out[order]).max() > 1e-6
+
+
+def test_added_places_make_the_score_depend_on_where_the_pair_stands():
+    q, k = normal(2, 64)
+    places = sinusoidal(1100, 64)
+    added = [(q + places[m]) @ (k + places[m - 3]) for m in (5, 15, 1005)]
+    turned = [rotate(q, m) @ rotate(k, m - 3) for m in (5, 15, 1005)]
+    assert np.ptp(added) > 1
+    assert np.ptp(turned) < 1e-11
+
+
+@BOTH_PAIRINGS
+@given(seed=seeds, m=places, n=places, d_head=even_sizes)
+def test_turning_query_and_key_is_turning_the_key_by_the_difference(
+    turn, seed, m, n, d_head
+):
+    q, k = normal(2, d_head, seed=seed)
+    both, key_only = turn(q, m) @ turn(k, n), q @ turn(k, n - m)
+    assert both == pytest.approx(key_only, abs=4e-12 * np.sqrt(q @ q * (k @ k)) + 1e-14)
+
+
+@given(seed=seeds, place=st.floats(-5000, 5000), d_head=even_sizes)
+def test_rotate_is_the_loop_over_pairs_of_the_chapter(seed, place, d_head):
+    x = normal(d_head, seed=seed)
+    for i in range(d_head // 2):
+        a = place / 10000 ** (2 * i / d_head)
+        wanted = [
+            x[2 * i] * np.cos(a) - x[2 * i + 1] * np.sin(a),
+            x[2 * i] * np.sin(a) + x[2 * i + 1] * np.cos(a),
+        ]
+        # angles up to 5000 radians, known to 1e-12, times numbers below 10
+        np.testing.assert_allclose(
+            rotate(x, place)[2 * i : 2 * i + 2], wanted, atol=1e-10
+        )
+
+
+@pytest.mark.parametrize(
+    ("hand", "distance", "degrees"),
+    [(0, 3, 171.9), (0, 44, 1.0), (0, 710, 0.0), (8, 3, 17.2), (31, 3, 0.0)],
+)
+def test_a_fast_hand_comes_back_and_a_slow_one_hardly_leaves(hand, distance, degrees):
+    x = np.tile([1.0, 0.0], 32)
+    pair = rotate(x, distance)[2 * hand : 2 * hand + 2]
+    apart = abs(np.rad2deg(np.arctan2(pair[1], pair[0])))
+    assert round(apart, 1) == degrees
+
+
+# one head of SmolLM2, stored with the book
+
+
+@pytest.fixture(scope="module")
+def head() -> data.StoredHead:
+    return data.load_head()
+
+
+def test_the_stored_head_says_what_it_is(head):
+    assert head.words == ("The", "fisherman", "sat", "on", "the", "river", "bank")
+    assert (head.layer, head.head) == (16, 0)
+    assert (head.base, head.longest) == (100_000, 8192)
+    assert head.q.shape == head.k.shape == (7, 64)
+    assert head.q.dtype == head.k.dtype == np.float32
+
+
+def test_the_stored_head_is_what_the_model_computes(head):
+    pytest.importorskip("gguf", reason="the tool is for developers only")
+    from tools.build_head import LAYER, SENTENCE, queries_and_keys
+
+    try:
+        data.fetch_model()
+    except (OSError, RuntimeError, ValueError) as reason:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"SmolLM2 is not here and cannot be fetched: {reason}")
+    from contextual.model import load_model
+
+    token_ids = data.load_tokenizer().encode(SENTENCE)
+    q, k = queries_and_keys(load_model(), token_ids, LAYER)
+    # 16 layers in float32 on another machine: about 1e-5 of numbers up to 15
+    np.testing.assert_allclose(q[head.head], head.q, atol=1e-3)
+    np.testing.assert_allclose(k[head.head], head.k, atol=1e-3)
+
+
+@given(seed=seeds, start=st.integers(0, 8000), reader=st.integers(0, 6))
+def test_real_scores_do_not_move_with_the_pair(head, seed, start, reader):
+    q, k = head.q.astype(np.float64), head.k.astype(np.float64)
+    read, distance = seed % 7, seed % 40
+    here = rotate(q[reader], distance, head.base) @ k[read]
+    there = rotate(q[reader], start + distance, head.base) @ rotate(
+        k[read], start, head.base
+    )
+    # products of vectors up to 25 and 20 long at angles known to 1e-12
+    assert here == pytest.approx(there, abs=1e-9)
+
+
+@pytest.mark.parametrize("reader", [2, 3, 4, 5, 6])
+def test_the_real_head_likes_a_word_best_one_place_before(head, reader):
+    q, k = head.q.astype(np.float64), head.k.astype(np.float64)
+    scores = [rotate(q[reader], d, head.base) @ k[reader - 1] for d in range(-60, 61)]
+    assert np.argmax(scores) == 61  # distance 1
+    wrong = [rotate_half_split(q[reader], d, head.base) @ k[reader - 1] for d in (0, 1)]
+    assert wrong[0] == pytest.approx(scores[60])
+    assert wrong[1] < scores[61] - 8  # in scores divided by √64: more than 1
+
+
+def test_in_every_order_that_begins_with_the_each_word_reads_the_one_before(head):
+    q, k = head.q.astype(np.float64), head.k.astype(np.float64)
+    for rest in permutations(range(1, 7)):
+        positions = np.array([0, *rest])
+        queries, keys = (rotate(x, positions, head.base) for x in (q, k))
+        _, weights = attention(queries, keys, k)
+        order = np.argsort(positions)
+        np.testing.assert_array_equal(weights[order].argmax(-1)[1:], order[:-1])
+
+
+def test_with_everybody_at_one_place_the_real_head_only_sees_the_first_word(head):
+    queries, keys = (rotate(x, np.zeros(7), head.base) for x in (head.q, head.k))
+    _, weights = attention(queries, keys, head.k)
+    assert (weights.argmax(axis=-1) == 0).all()
+
+
+def test_twelve_hands_of_the_real_model_never_come_round(head):
+    angles = head.longest * frequencies(64, head.base)
+    assert (angles < 2 * np.pi).sum() == 12
+    assert np.rad2deg(angles[-1]) == pytest.approx(6.73, abs=0.005)  # two digits
 
 
 # refusals

@@ -27,6 +27,7 @@ from contextual.tokens import BytePairTokenizer
 TOKENIZER, ROWS = "smollm2_tokenizer.json.gz", "smollm2_rows.npz"
 HEAD = "smollm2_head.npz"
 GLOVE, GLOSSES = "glove_20k.npz", "glosses.txt.xz"
+ATTENTION = "smollm2_attention.npz"
 
 SHA256 = {  # of the stored files; tools/build_*.py print them
     TOKENIZER: "d89928e3939a54e783467d245905fddaa9282d50829427532c177ffbb590da38",
@@ -34,6 +35,7 @@ SHA256 = {  # of the stored files; tools/build_*.py print them
     HEAD: "dd09058140f5a919613d85d611b12cfab291fb96470277d2874657df15bfe37f",
     GLOVE: "c5890bd68299e77c6e6025587f76da0618b462dfd2d70cdd56e950fcd65a0710",
     GLOSSES: "5d3b6b37945e5d4d8704b0a74ca0bc6a7b21742e509590921c692fbf3286e1c0",
+    ATTENTION: "2b039666dd8482426a615f7ecfafda31ec6e27c6535f9925192653361a0300d1",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
@@ -206,4 +208,80 @@ def score_over_distance(
     axes.set(xlabel="distance in words", ylabel="score", xlim=(-0.6, len(curves[0])))
     axes.set_xticks([1, *range(5, len(curves[0]), 5)])
     axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def clock_hands(
+    angles: tuple[float, float], label: str, match: NDArray[Any], distance: int
+) -> Figure:
+    """Two hands on a dial, and below them the match of all hands over distance.
+
+    angles: of river and of bank, in radians, 0 at three o'clock, anticlockwise; label:
+    what stands under the dial; match: (n,) for distances 0, 1, 2, …; distance: the one
+    to mark.
+    """
+    figure = canvas(WIDTH, 5.4)
+    face, axes = figure.subplots(2, 1, height_ratios=[1.25, 1])
+    _dial(face, angles, label)
+    axes.plot(match, color=INK, linewidth=1.2)
+    axes.axhline(0, color=GREY, linewidth=0.8)
+    axes.axvline(distance, color=ORANGE, linestyle="--", linewidth=1.4)
+    axes.plot(distance, match[distance], "o", color=ORANGE, markersize=7)
+    side, shift = ("left", 12) if distance < len(match) / 2 else ("right", -12)
+    value = f"{distance} apart: {match[distance]:.3f}"
+    axes.annotate(
+        value, (distance, 1.0), (shift, 0), textcoords="offset points", ha=side,
+        va="center", color="#9C4300",
+    )  # fmt: skip
+    axes.set(xlabel="tokens apart", ylabel="match of all hands", xlim=(-12, len(match)))
+    axes.set_ylim(-0.35, 1.08)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _dial(axes: Axes, angles: tuple[float, float], label: str) -> None:
+    """A round dial with the hands of river (dashed) and of bank (solid)."""
+    from matplotlib.patches import Circle
+
+    axes.add_patch(Circle((0, 0), 1, facecolor=PALE, edgecolor=GREY))
+    turn = math.remainder(angles[1] - angles[0], 2 * math.pi)
+    apart = math.copysign(max(0.0, 0.5 - abs(turn)) / 2, turn)
+    styles = [("river", "#00684c", "--", 0.76), ("bank", BLUE, "-", 0.95)]
+    for angle, side, (word, colour, dash, size) in zip(angles, (-apart, apart), styles):
+        tip = size * np.cos(angle), size * np.sin(angle)
+        axes.plot([0, tip[0]], [0, tip[1]], dash, color=colour, linewidth=2.6)
+        axes.plot(*tip, "o", color=colour, markersize=6)
+        at = 1.28 * np.cos(angle + side), 1.22 * np.sin(angle + side)
+        axes.text(*at, word, color=colour, ha="center", va="center", weight="bold")
+    axes.text(0, -1.6, label, ha="center", va="center", weight="bold", color=INK)
+    axes.set(xlim=(-2.4, 2.4), ylim=(-1.75, 1.4), aspect="equal")
+    axes.axis("off")
+
+
+def head_weights(weights: NDArray[Any], words: Sequence[str], reader: int) -> Figure:
+    """What each word of a text reads with one head, in per cent; one row is framed.
+
+    weights: (T, T), rows read columns; above the diagonal the mask makes them 0.
+    """
+    n_words = len(words)
+    figure = canvas(WIDTH, 4.4)
+    axes = figure.add_subplot()
+    shown = np.ma.masked_where(~np.tri(n_words, dtype=bool), weights)
+    axes.imshow(shown, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    for i, j in np.argwhere(np.tri(n_words)).tolist():
+        share, ink = weights[i, j], INK if weights[i, j] > 0.5 else "white"
+        text = f"{100 * share:.0f}" if share >= 0.005 else "<1"
+        axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=9)
+    for i, j in np.argwhere(1 - np.tri(n_words)).tolist():
+        axes.text(j, i, "0", ha="center", va="center", color=GREY, fontsize=9)
+    axes.axhspan(reader - 0.5, reader + 0.5, fill=False, edgecolor=ORANGE, linewidth=2)
+    axes.axvline(0.5, color=INK, linewidth=2)
+    axes.set_xticks(range(n_words), words, rotation=90)
+    axes.set_yticks(range(n_words), words)
+    axes.tick_params(length=0)
+    axes.xaxis.tick_top()
+    axes.set_xlabel(
+        "row reads column, in per cent; first column: the first word (sink)"
+    )
+    axes.spines[:].set_visible(False)
     return figure

@@ -6,10 +6,11 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from ext import execution, look
+from ext import execution, look, widgets
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     execution.setup(app)
     look.setup(app)
+    widgets.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

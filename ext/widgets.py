@@ -156,12 +156,12 @@ def page_files() -> dict[str, str]:
     return files
 
 
-def reserve(name: str, heights: tuple[int, int]) -> str:
-    """The room a widget needs in a narrow and in a wide column, kept free for it."""
-    narrow, wide = heights
-    inside = f".ftc-for-{name} > * {{ min-height: {narrow}px; }}\n"
-    query = f".ftc-for-{name} > * {{ min-height: {wide}px; }}"
-    return f"{inside}@container (min-width: 534px) {{ {query} }}"
+def reserve(name: str, heights: tuple[int, int, int]) -> str:
+    """The room a widget needs in columns of three widths, kept free for it."""
+    rules = [f".ftc-for-{name} > * {{ min-height: {height}px; }}" for height in heights]
+    for place, width in ((1, 400), (2, 534)):
+        rules[place] = f"@container (min-width: {width}px) {{ {rules[place]} }}"
+    return "\n".join(rules)
 
 
 class KeepPictures(SphinxPostTransform):

@@ -1,4 +1,4 @@
-"""Write data/smollm2_attention.npz: attention weights of SmolLM2, every head, five texts.
+"""Write data/smollm2_attention.npz: attention weights, every head, five texts.
 
     python -m tools.build_heads
 
@@ -32,8 +32,8 @@ KNOWN = {  # name: (layer, head)
     "induction": (18, 6),
     "previous word": (16, 0),
     "first-word sink": (18, 8),
-    "same word": (14, 3),
     "itself": (11, 6),
+    "same word": (14, 3),
     "spread out": (0, 1),
 }
 N_GLOSSES, N_LISTS, N_WORDS = 60, 40, 8

@@ -227,12 +227,12 @@ class FtcWidget(anywidget.AnyWidget):
     """A widget of the book. A subclass adds checked traits and four more things:
 
     compute(state) and describe(state, result), static and pure; picture(), a figure of
-    the present state; `reserve`, the height in pixels it needs in a narrow and in a
-    wide column, so that nothing moves when it starts.
+    the present state; `reserve`, the heights in pixels that it needs on a phone, on a
+    large one and on a page, so that nothing moves when it starts (a test names them).
     """
 
     script: ClassVar[str]
-    reserve: ClassVar[tuple[int, int]]
+    reserve: ClassVar[tuple[int, int, int]]
     parts = traitlets.Dict().tag(sync=True)  # stored numbers: name -> base64
     first: Any = traitlets.List().tag(sync=True)  # the parts needed at once
 

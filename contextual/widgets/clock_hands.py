@@ -33,7 +33,7 @@ class ClockHands(FtcWidget):
     d_head: even, 2 to 128, two numbers a hand. Anything else: ValueError.
     """
 
-    reserve: ClassVar[tuple[int, int]] = (1240, 720)
+    reserve: ClassVar[tuple[int, int, int]] = (1240, 1180, 750)
     start = Whole(0, 0, 1023)
     distance = Whole(3, 0, 1023)
     hand = OneOf("fast", ["fast", "middle", "slow", "all"])

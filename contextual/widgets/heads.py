@@ -115,7 +115,7 @@ class Heads(FtcWidget):
     Anything else: ValueError. A shorter text takes the row back to its last word.
     """
 
-    reserve: ClassVar[tuple[int, int]] = (1240, 900)
+    reserve: ClassVar[tuple[int, int, int]] = (1510, 1370, 1090)
     layer = Whole(18, 0, N_LAYERS - 1)
     head = Whole(6, 0, N_HEADS - 1)
     row = Whole(8, 0, 10)

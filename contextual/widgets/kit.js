@@ -242,7 +242,7 @@ export function slider(st, key, { label, min, max, step = 1, say = whole, exact 
   const out = exact
     ? h("input", { ...quiet, type: "number", class: "ftc-number", min, max, step,
       inputMode: "numeric", "aria-label": `${label}, exact` })
-    : h("output", { class: "ftc-out", htmlFor: id });
+    : h("span", { class: "ftc-out", "aria-hidden": "true" }); // an <output> would speak too
   let typing = false;
   const put = (x, final) => {
     const to = Number((Math.round((clamp(x, min, max) - min) / step) * step + min).toFixed(10));
@@ -265,11 +265,11 @@ export function slider(st, key, { label, min, max, step = 1, say = whole, exact 
     const now = v.get();
     if (input.valueAsNumber !== now) input.value = now;
     input.setAttribute("aria-valuetext", say(now));
-    if (!exact) out.value = say(now);
+    if (!exact) out.textContent = say(now);
     else if (!typing && out.valueAsNumber !== now) out.value = now;
   });
   st.notes.push(() => `${label} ${say(v.get())}`);
-  return h("div", { class: "ftc-control ftc-slider" }, h("label", { htmlFor: id, text: label }), input, out);
+  return h("div", { class: `ftc-control ftc-slider ${exact ? "" : "ftc-inline"}` }, h("label", { htmlFor: id, text: label }), input, out);
 }
 
 /** One of several, options [{value, label}]: radios up to `radios` of them, else a select;
@@ -286,8 +286,8 @@ export function choice(st, key, { label, options, radios = 5, other = String, wi
   st.draw(() => {
     const i = at();
     boxes.forEach((b, j) => { b.checked = i === j; });
-    rest.checked = i < 0;
     restPill.hidden = i >= 0 || other(v.get()) === "";
+    rest.checked = !restPill.hidden;
     if (i < 0) restText.textContent = other(v.get());
   });
   return h("fieldset", { class: `ftc-control ftc-choice ${wide ? "ftc-wide" : ""}` }, h("legend", { text: label }),

@@ -106,7 +106,7 @@ def write_page(folder: Path, *shown: FtcWidget) -> Path:
         place.extend([view, soup.new_tag("img", src="pixel.png", alt=repr(w))])
         soup.main.append(place)
     state = soup.new_tag("script", type=widgets.STATE)
-    state.string = json.dumps({"state": models}, default=str)
+    state.string = json.dumps({"state": models}, default=str).replace("</", "<\\/")
     soup.body.append(state)
     context = {"pagename": "page", "pathto": lambda name, resource: name}
     widgets.mount(soup, context, folder / "_static")

@@ -23,10 +23,21 @@ def canvas(width: float, height: float) -> Figure:
     """A white figure of a size in inches, with text of 10.5 points."""
     import matplotlib.pyplot as plt
 
+    draw_as_svg()
     plt.rcParams["font.size"] = 10.5
     return plt.figure(
         figsize=(width, height), facecolor="white", layout="constrained", dpi=180
     )
+
+
+def draw_as_svg() -> None:
+    """In a notebook, figures are SVG: sharp at any size, the same bytes every time."""
+    import matplotlib.pyplot as plt
+    from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+    plt.rcParams["svg.hashsalt"] = "contextual"
+    if "inline" in plt.get_backend():
+        set_matplotlib_formats("svg", metadata={"Date": None})
 
 
 def shown(piece: bytes) -> str:

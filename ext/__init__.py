@@ -6,11 +6,12 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from ext import execution, look, widgets
+from ext import execution, mathml, site, widgets
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     execution.setup(app)
-    look.setup(app)
+    mathml.setup(app)
     widgets.setup(app)
+    site.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

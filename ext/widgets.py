@@ -202,21 +202,6 @@ def no_manager(app: Sphinx, config: Config) -> None:
     config.nb_mime_priority_overrides = [("epub", "image/png", 1), ("epub", VIEW, 99)]
 
 
-def finish(app: Sphinx, error: Exception | None) -> None:
-    """Mount the widgets in every page that was written."""
-    out = Path(app.outdir)
-    for path in sorted(out.rglob("*.html")) if app.builder.format == "html" else []:
-        text = path.read_text(encoding="utf-8")
-        if VIEW not in text:
-            continue
-        up = "../" * (len(path.relative_to(out).parts) - 1)
-        context = {"pagename": path.stem, "pathto": lambda name, _, up=up: up + name}
-        soup = BeautifulSoup(text, "html.parser")
-        mount(soup, context, out / "_static")
-        path.write_text(str(soup), encoding="utf-8", newline="\n")
-
-
 def setup(app: Sphinx) -> None:
     app.add_post_transform(KeepPictures)
     app.connect("config-inited", no_manager)
-    app.connect("build-finished", finish)

@@ -47,11 +47,10 @@ def face_source(url: str, static: Path) -> Path | None:
 
 
 def one_face(block: str, name: str) -> str:
-    """A face rule for a subset. Formulas never jump: their font is there or not."""
+    """A face rule for a subset: text is shown at once, in another font if need be."""
     block = re.sub(r"src:[^;}]*", f'src:url({name}) format("woff2")', block)
-    if name == "math.woff2":
-        return block.replace("}", ";font-display:optional}")
-    return block.replace("font-display:block", "font-display:swap")
+    block = block.replace("font-display:block", "font-display:swap")
+    return block if "font-display" in block else block.replace("}", ";font-display:swap}")
 
 
 def drawn(math: str) -> set[int]:
@@ -83,7 +82,6 @@ def subset_font(source: Path, points: set[int], static: Path) -> str | None:
     target = static / "_subset.woff2"
     subset.save_font(font, str(target), options)
     digest = hashlib.sha256(target.read_bytes()).hexdigest()[:8]
-    math = source.parent == VENDOR  # page.py asks for it by this name, early
-    name = "math.woff2" if math else f"{source.stem}.{digest}.woff2"
+    name = f"{source.stem}.{digest}.woff2"
     target.replace(static / name)
     return name

@@ -49,7 +49,7 @@ def finished(html: str, context: dict[str, Any], static: Path) -> str:
 
 
 def head(soup: BeautifulSoup, context: dict[str, Any], static: Path) -> None:
-    """A description, the font of formulas early, and no comments or doubles."""
+    """A description, and no comments or doubles."""
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
     assert soup.head is not None
@@ -57,18 +57,9 @@ def head(soup: BeautifulSoup, context: dict[str, Any], static: Path) -> None:
         double.decompose()
     for meta in soup.select("meta[name^=docsearch], meta[name=docbuild]"):
         meta.decompose()
-    if soup.find("math"):
-        soup.head.append(preload(soup, context))
     if not soup.select("meta[name=description]"):
         content = {"name": "description", "content": description(soup)}
         soup.head.append(soup.new_tag("meta", attrs=content))
-
-
-def preload(soup: BeautifulSoup, context: dict[str, Any]) -> Any:
-    """A link that fetches the font of formulas with the page, not after it."""
-    href = context["pathto"]("_static/math.woff2", 1)
-    kind = {"as": "font", "type": "font/woff2", "crossorigin": ""}
-    return soup.new_tag("link", rel="preload", href=href, attrs=kind)
 
 
 def description(soup: BeautifulSoup) -> str:

@@ -33,6 +33,9 @@ def add(soup: BeautifulSoup, context: dict[str, Any], static: Path) -> None:
     row.extend(stage(soup, context, page, written, *pair) for pair in STAGES)
     nav.append(row)
     title.insert_before(nav)
+    first = title.find_next("p")  # the same path in words, for those in JupyterLab
+    if isinstance(first, Tag) and first.get_text().startswith("text →"):
+        first.decompose()
 
 
 def stage(

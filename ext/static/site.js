@@ -99,9 +99,15 @@
     if (one("#search-results")) one(".bd-search-container input")?.focus();
   }
 
+  // On a phone the strip of stages scrolls: start with this page's stage in sight.
+  function strip() {
+    const here = one(".stages [aria-current]"), row = here?.closest("ol");
+    if (row) row.scrollLeft = here.offsetLeft - row.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+  }
+
   addEventListener("beforeprint", () => all("article details").forEach(fold => { fold.open = true; }));
   addEventListener("DOMContentLoaded", () => {
-    modeButtons(); search(); drawer("primary", 992); drawer("secondary", 1200); contents();
+    modeButtons(); strip(); search(); drawer("primary", 992); drawer("secondary", 1200); contents();
     (window.requestIdleCallback ?? (later => setTimeout(later, 50)))(() => { copyButtons(); scrollBoxes(); });
   });
 })();

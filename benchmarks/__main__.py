@@ -5,10 +5,10 @@ from benchmarks.measure import Row, print_table, use_one_thread
 
 def main() -> None:
     use_one_thread()
-    from benchmarks import model, tokens  # after the threads are set
+    from benchmarks import model, tokens, widgets  # after the threads are set
 
     rows: list[Row] = []
-    for group in (tokens, model):
+    for group in (tokens, model, widgets):
         for row in group.rows():
             print(f"measured: {row.what}", flush=True)
             rows.append(row)

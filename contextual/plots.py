@@ -281,7 +281,7 @@ def head_weights(weights: NDArray[Any], words: Sequence[str], reader: int) -> Fi
     axes.imshow(shown, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     for i, j in np.argwhere(np.tri(n_words)).tolist():
         share, ink = weights[i, j], INK if weights[i, j] > 0.5 else "white"
-        text = f"{100 * share:.0f}" if share >= 0.005 else "<1"
+        text = f"{math.floor(100 * share + 0.5 + 1e-9)}" if share >= 0.005 else "<1"
         axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=9)
     for i, j in np.argwhere(1 - np.tri(n_words)).tolist():
         axes.text(j, i, "0", ha="center", va="center", color=GREY, fontsize=9)
@@ -291,8 +291,6 @@ def head_weights(weights: NDArray[Any], words: Sequence[str], reader: int) -> Fi
     axes.set_yticks(range(n_words), words)
     axes.tick_params(length=0)
     axes.xaxis.tick_top()
-    axes.set_xlabel(
-        "row reads column, in per cent; first column: the first word (sink)"
-    )
+    axes.set_xlabel("rows read columns, in per cent; left: the first word")
     axes.spines[:].set_visible(False)
     return figure

@@ -391,17 +391,17 @@ export function weights({ caption, rows, cols, firstIsSink = false, pick }) {
     h("thead", {},
       firstIsSink ? h("tr", { "aria-hidden": "true" }, h("td"),
         h("td", { class: "ftc-sink-name", colSpan: cols.length, text: "first word (sink)" })) : null,
-      h("tr", {}, h("td", { class: "ftc-corner", text: "reads ↓ is read →" }), ...cols.map(head))),
+      h("tr", {}, h("td", { class: "ftc-corner", text: "reads ↓\nis read →" }), ...cols.map(head))),
     h("tbody", {}, ...lines));
   const node = h("div", { class: "ftc-scroll" }, table);
   return {
     node,
     set(i, j, x) {
       if (last[i][j] === x) return;
+      const td = cells[i][j], closed = !x, text = closed ? "0" : pct(x).replace(" %", "");
+      if (closed !== !last[i][j] || last[i][j] === undefined) td.classList.toggle("ftc-closed", closed);
       last[i][j] = x;
-      const td = cells[i][j], closed = x === null || x === 0;
-      td.classList.toggle("ftc-closed", closed);
-      td.textContent = closed ? "0" : pct(x).replace(" %", "");
+      if (td.textContent !== text) td.textContent = text;
       td.style.background = closed ? "" : cividis(x);
       td.style.color = closed ? "" : ink(x);
     },

@@ -37,8 +37,9 @@ def place(soup: BeautifulSoup, context: dict[str, Any], static: Path) -> None:
         if number:
             image["loading"], image["decoding"] = "lazy", "async"
         if name.endswith(".svg"):
-            image["class"] = [*image.get_attribute_list("class"), "adapts"]
-            image["class"] = [c for c in image["class"] if c]
+            # the theme leaves pictures of class dark-light as they are on dark pages
+            classes = [c for c in image.get_attribute_list("class") if c]
+            image["class"] = [*classes, "adapts", "dark-light"]
 
 
 def check_words(image: Tag, page: str) -> None:

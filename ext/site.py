@@ -65,6 +65,9 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     front.write_404(app)
     pages = [p.read_text("utf-8") for p in sorted(out.rglob("*.html"))]
     write_sheet(app, out / "_static", pages)
+    for image in (out / "_images").glob("*"):  # of earlier builds too
+        if image.name not in "".join(pages):
+            image.unlink()
     figures.adapt_all(out / "_images")
     for name in (".buildinfo", "objects.inv"):
         (out / name).unlink(missing_ok=True)

@@ -66,7 +66,8 @@ export function describe({ layer, head, text, texts, known }, r) {
 
 export default widget({
   title: "Real heads: who reads whom?",
-  question: "The five words come twice. Where should a head look when it meets lemon again?",
+  question: ({ text }) => text === 0 ? "The five words come twice. Where should a head look when it meets lemon again?"
+    : "Which earlier word does the marked one read most? Guess before you look.",
   source: "Real weights of SmolLM2-135M. A score is what the head does on average on many other texts; it proves no purpose.",
   traits: ["layer", "head", "row", "text", "texts", "known"],
   part: ({ text }) => String(text),

@@ -202,8 +202,9 @@ export function frame(el, { title, question, source }, signal) {
 export function widget(spec) {
   const render = ({ model, el, signal }) => {
     const own = signal ? null : new AbortController(), end = signal ?? own.signal;
-    const st = store(model, { signal: end }), ui = frame(el, spec, end);
-    const all = () => Object.fromEntries(spec.traits.map((k) => [k, st.get(k)]));
+    const st = store(model, { signal: end }), all = () => Object.fromEntries(spec.traits.map((k) => [k, st.get(k)]));
+    const { title, source } = spec, ask = spec.question; // a text, or made from the first state
+    const ui = frame(el, { title, source, question: typeof ask === "string" ? ask : ask(all()) }, end);
     const draw = spec.build(ui, st, all()), ready = new Map();
     const fetch = (name, state) => {
       ready.set(name, null);

@@ -63,8 +63,8 @@ def folds(soup: BeautifulSoup) -> None:
         box.name, title.name = "details", "summary"
         for link in title.find_all("a"):
             link.unwrap()  # a link inside a button does nothing by keyboard
-        kept = [c for c in box.get_attribute_list("class") if c not in ("toggle",)]
-        box["class"] = [c for c in kept if c != "dropdown"]
+        kept = [str(c) for c in box.get_attribute_list("class")]
+        box["class"] = " ".join(c for c in kept if c not in ("toggle", "dropdown"))
 
 
 def tooltips(soup: BeautifulSoup) -> None:
@@ -85,7 +85,8 @@ def tables(soup: BeautifulSoup) -> None:
     """A table scrolls in a box of its own, which keys can reach."""
     for table in soup.select("article table"):
         parent = table.parent
-        if isinstance(parent, Tag) and "table-box" not in parent.get("class", []):
+        inside = parent.get_attribute_list("class") if isinstance(parent, Tag) else []
+        if "table-box" not in inside:
             box = soup.new_tag("div", attrs={"class": "table-box", "tabindex": "0"})
             box["role"], box["aria-label"] = "region", table_name(table)
             table.wrap(box)

@@ -38,8 +38,8 @@ def place(soup: BeautifulSoup, context: dict[str, Any], static: Path) -> None:
             image["loading"], image["decoding"] = "lazy", "async"
         if name.endswith(".svg"):
             # the theme leaves pictures of class dark-light as they are on dark pages
-            classes = [c for c in image.get_attribute_list("class") if c]
-            image["class"] = [*classes, "adapts", "dark-light"]
+            classes = [str(c) for c in image.get_attribute_list("class") if c]
+            image["class"] = " ".join([*classes, "adapts", "dark-light"])
 
 
 def check_words(image: Tag, page: str) -> None:

@@ -50,7 +50,9 @@ def one_face(block: str, name: str) -> str:
     """A face rule for a subset: text is shown at once, in another font if need be."""
     block = re.sub(r"src:[^;}]*", f'src:url({name}) format("woff2")', block)
     block = block.replace("font-display:block", "font-display:swap")
-    return block if "font-display" in block else block.replace("}", ";font-display:swap}")
+    return (
+        block if "font-display" in block else block.replace("}", ";font-display:swap}")
+    )
 
 
 def drawn(math: str) -> set[int]:
@@ -66,7 +68,7 @@ def drawn(math: str) -> set[int]:
 
 def subset_font(source: Path, points: set[int], static: Path) -> str | None:
     """Write the part of a font that draws `points`; its name, or None for nothing."""
-    from fontTools import subset
+    from fontTools import subset  # type: ignore[import-untyped]
 
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     options = subset.Options(flavor="woff2", hinting=False, notdef_outline=True)

@@ -32,7 +32,7 @@ def obey(soup: BeautifulSoup, context: dict[str, Any], static: Path) -> None:
         style = str(element.attrs.pop("style")).strip().rstrip(";")
         if ":" in style:
             element["data-style"] = style
-    for element in soup.find_all(handlers):
+    for element in soup.find_all(lambda tag: bool(handlers(tag))):
         for name in handlers(element):
             where = context["pagename"]
             log.warning("dropped %s=%r", name, element[name], location=where)

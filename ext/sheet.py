@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import tinycss2
+import tinycss2  # type: ignore[import-untyped]
 
 VENDOR = Path(__file__).parent / "vendor"
 THEME = ("basic.css", "styles/pydata-sphinx-theme.css")
 SKIP = re.compile(r"thebe|copybutton|togglebutton|tabs|^https?:")
-LATER = ("active", "hide", "pst-sidebar-hidden", "highlighted", "search", "show")
+LATER: tuple[str, ...] = ("active", "hide", "pst-sidebar-hidden", "highlighted", "search", "show")
 LATER += ("search-summary", "context")  # classes that scripts set
 ALWAYS_DATA = ("data-theme", "data-mode")
 
@@ -79,9 +79,7 @@ def has_attribute(block: Any, names: set[str]) -> bool:
     first = next((t.value for t in block.content if t.type == "ident"), "")
     if first.startswith("data-bs"):
         return False
-    return (
-        not first.startswith("data-") or first in ALWAYS_DATA or "@" + first in names
-    )
+    return not first.startswith("data-") or first in ALWAYS_DATA or "@" + first in names
 
 
 def parts(prelude: Iterable[Any]) -> Iterator[list[Any]]:
@@ -142,22 +140,24 @@ def theme_sheet(static: Path, names: list[str], used: Used) -> str:
     if used.math:
         text = (VENDOR / "Temml-Latin-Modern.css").read_text(encoding="utf-8")
         text = text.replace("./latinmodernmath.woff2", "math.woff2")
-        out.append(
-            purged(tinycss2.parse_stylesheet(text, True, True), used.names, str)
-        )
+        out.append(purged(tinycss2.parse_stylesheet(text, True, True), used.names, str))
     return "".join(out)
 
 
 def without_unused_variables(css: str, also_read: str) -> str:
     """Drop custom properties that nobody reads, until none is left to drop."""
-    own = r"(?<=[{;\s])(--[\w-]+)\s*:((?:\"[^\"]*\"|[^;{}\"])*)(;|(?=\}))"
     while True:
         read = set(re.findall(r"var\(\s*(--[\w-]+)", css + also_read))
-        new = re.sub(own, lambda m: m[0] if m[1] in read else "", css)
-        new = re.sub(r"[^{}]*\{\s*\}", "", new)
+        new = re.sub(r"[^{}]*\{\s*\}", "", only_read(css, read))
         if new == css:
             return css
         css = new
+
+
+def only_read(css: str, read: set[str]) -> str:
+    """A style sheet with those custom properties alone that are in `read`."""
+    own = r"(?<=[{;\s])(--[\w-]+)\s*:((?:\"[^\"]*\"|[^;{}\"])*)(;|(?=\}))"
+    return re.sub(own, lambda match: match[0] if match[1] in read else "", css)
 
 
 def style_rules(styles: Iterable[str]) -> str:

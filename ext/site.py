@@ -20,7 +20,7 @@ from ext import figures, fonts, front, policy, sheet
 
 HERE = Path(__file__).parent
 OURS = ("book.css", "recall.css")  # in this order after the theme's, never purged
-SEARCH = ("documentation_options", "doctools", "sphinx_highlight")
+SEARCH: tuple[str, ...] = ("documentation_options", "doctools", "sphinx_highlight")
 SEARCH += ("language_data", "searchtools")
 SCRIPTS = {"site.js", "widgets-loader.js", *(f"{name}.js" for name in SEARCH)}
 
@@ -77,7 +77,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 def write_sheet(app: Sphinx, static: Path, pages: list[str]) -> None:
     """site.css: the theme's rules that match, formulas, ours; then its fonts."""
     used = sheet.used_by(pages)
-    files = [str(f.filename).removeprefix("_static/") for f in app.builder._css_files]
+    files = [str(f.filename).removeprefix("_static/") for f in app.builder._css_files]  # type: ignore[attr-defined]
     theme = sheet.theme_sheet(static, [f for f in files if f not in OURS], used)
     ours = "".join((static / n).read_text("utf-8") for n in OURS if own(static, n))
     theme = sheet.without_unused_variables(theme, ours)
@@ -109,9 +109,9 @@ def clean(static: Path, css: str, pages: str) -> None:
         wanted = path.is_dir() or path.name in SCRIPTS or path.name in css + pages
         if not wanted:
             path.unlink()
-    for folder in sorted(p for p in static.iterdir() if p.is_dir()):
-        if not any(folder.iterdir()):
-            folder.rmdir()
+    for inner in sorted(p for p in static.iterdir() if p.is_dir()):
+        if not any(inner.iterdir()):
+            inner.rmdir()
 
 
 def setup(app: Sphinx) -> None:

@@ -163,7 +163,7 @@ def place(where: tuple[Any, ...]) -> str:
 
 
 def show(value: Any) -> str:
-    """A value in one short line: numbers to four digits, long lists cut or as shapes."""
+    """A value in one short line: four digits, long lists cut or as shapes."""
     value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     array = numeric(value) if isinstance(value, list) else None
     if array is not None and (array.ndim > 2 or array.size > 12):

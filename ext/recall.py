@@ -228,7 +228,10 @@ def skip(self: Any, node: nodes.Node) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    plain: dict[str, Any] = {name: (skip, skip) for name in ("latex", "text", "man", "texinfo")}
+    plain: dict[str, Any] = {
+        name: (skip, skip) for name in ("latex", "text", "man", "texinfo")
+    }
+    as_paragraph: dict[str, Any] = dict.fromkeys(plain, (visit_plain, depart_plain))
     app.add_node(recall, html=(visit_recall, depart_recall), **plain)
     app.add_node(recall_choice, html=(visit_choice, depart_choice))
     app.add_node(recall_option, html=(visit_option, depart_option))
@@ -236,7 +239,7 @@ def setup(app: Sphinx) -> None:
     app.add_node(
         recall_question,
         html=(visit_question, depart_question),
-        **dict.fromkeys(plain, (visit_plain, depart_plain)),
+        **as_paragraph,
     )
     app.add_directive("recall", RecallDirective)
     app.add_post_transform(ShowChoices)

@@ -1,4 +1,4 @@
-"""One style sheet for the whole book: the theme's rules that match something, then ours.
+"""One style sheet for the book: the theme's rules that match something, then ours.
 
 A selector is kept if every tag, class, id and attribute it names occurs in some page,
 or is set by site.js later. What stands inside :is(), :not() and the like is not judged.
@@ -19,7 +19,14 @@ import tinycss2  # type: ignore[import-untyped]
 VENDOR = Path(__file__).parent / "vendor"
 THEME = ("basic.css", "styles/pydata-sphinx-theme.css")
 SKIP = re.compile(r"thebe|copybutton|togglebutton|tabs|^https?:")
-LATER: tuple[str, ...] = ("active", "hide", "pst-sidebar-hidden", "highlighted", "search", "show")
+LATER: tuple[str, ...] = (
+    "active",
+    "hide",
+    "pst-sidebar-hidden",
+    "highlighted",
+    "search",
+    "show",
+)
 LATER += ("search-summary", "context")  # classes that scripts set
 ALWAYS_DATA = ("data-theme", "data-mode")
 
@@ -66,8 +73,9 @@ def matches(selector: list[Any], names: set[str]) -> bool:
         elif token.type == "ident" and before != ":":
             if token.value.lower() not in names | {"from", "to"}:
                 return False
-        elif token.type == "hash" and "#" + token.value not in names:
-            return False
+        elif token.type == "hash":
+            if "#" + token.value not in names:
+                return False
         elif token.type == "[] block" and not has_attribute(token, names):
             return False
         before = token.value if token.type == "literal" else None

@@ -36,7 +36,10 @@ FEWEST_CELLS, MOST_CELLS = 25, 45
 MOST_WORDS = 2200
 CODE_LINES, KEPT_LINES, KEPT_CLASS_LINES, HIDDEN_LINES = 15, 25, 45, 30
 TEXT_WORDS, LONGEST_TEXT, LONG_TEXTS = 90, 200, 0.10
-LISTS = ("## Recall", "## Exercises")
+WIDGET = "widget"  # the tag of a picture that moves: not a cell to read
+PRACTICE = "## Recall"  # from here on a chapter asks
+FEWEST_QUESTIONS, FEWEST_CHECKED = 5, 2
+CHECKED = re.compile(r'^check\("([\w-]+)"', flags=re.M)
 REFUSED = {
     r"^\s*from\s+\S+\s+import\s+\*": "hides where a name comes from",
     r"^\s*[!%]+\s*pip\b": "installing is the set-up's work, not a chapter's",
@@ -111,11 +114,10 @@ def words(cell: Cell) -> int:
 def text_sizes(path: Path, cells: list[Cell]) -> Iterator[Problem]:
     """Text cells of at most 90 words, few longer ones, none above 200.
 
-    Recall questions and exercises are a list to choose from, not a text to read.
+    `cells` end before the recall questions: those are to choose from, not to read.
     """
     sizes = {i: words(c) for i, c in enumerate(cells) if c["cell_type"] == "markdown"}
-    lists = {i for i in sizes if source(cells[i]).startswith(LISTS)}
-    long = [i for i, size in sizes.items() if size > TEXT_WORDS and i not in lists]
+    long = [i for i, size in sizes.items() if size > TEXT_WORDS]
     for index in long:
         if sizes[index] > LONGEST_TEXT:
             what = f"has {sizes[index]} words, more than {LONGEST_TEXT}"
@@ -127,6 +129,35 @@ def text_sizes(path: Path, cells: list[Cell]) -> Iterator[Problem]:
     if sum(sizes.values()) > MOST_WORDS:
         what = f"has {sum(sizes.values())} words, more than {MOST_WORDS}"
         yield Problem(path.name, what)
+
+
+def in_two(cells: list[Cell]) -> tuple[list[Cell], list[Cell]]:
+    """The cells that teach, and those from the recall questions on."""
+    starts = [i for i, c in enumerate(cells) if source(c).startswith(PRACTICE)]
+    cut = starts[0] if starts else len(cells)
+    return cells[:cut], cells[cut:]
+
+
+def practice(cells: list[Cell]) -> Iterator[str]:
+    """Five questions, two checked exercises, and a compared solution for each."""
+    questions = sum(source(cell).startswith(":::{recall}") for cell in cells)
+    if questions < FEWEST_QUESTIONS:
+        yield f"has {questions} recall questions, fewer than {FEWEST_QUESTIONS}"
+    started: set[str] = set()
+    solved: set[str] = set()
+    inside = False
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            opens = source(cell).startswith("```{solution-start}")
+            inside = opens or (inside and "{solution-end}" not in source(cell))
+        elif inside and COMPARED not in tags(cell):
+            yield "has a solution that is not compared: tag it nbval-check-output"
+        else:
+            (solved if inside else started).update(CHECKED.findall(source(cell)))
+    if len(started) < FEWEST_CHECKED:
+        yield f"has {len(started)} exercises with check(…), not {FEWEST_CHECKED}"
+    for name in sorted(started ^ solved):
+        yield f"exercise {name} needs a starter cell and a solution, both with check(…)"
 
 
 def first_code_cell(path: Path, cells: list[Cell]) -> Iterator[Problem]:
@@ -161,10 +192,16 @@ def chapter(path: Path, notebook: Notebook) -> Iterator[Problem]:
     if compared < FEWEST_COMPARED:
         what = f"has {compared} compared cells, fewer than {FEWEST_COMPARED}"
         yield Problem(path.name, what)
-    if not FEWEST_CELLS <= len(cells) <= MOST_CELLS:
-        what = f"has {len(cells)} cells, not {FEWEST_CELLS} to {MOST_CELLS}"
+    taught, asked = in_two(cells)
+    taught = [
+        cell for cell in taught if WIDGET not in tags(cell)
+    ]  # a picture that moves
+    if not FEWEST_CELLS <= len(taught) <= MOST_CELLS:
+        what = f"has {len(taught)} cells, not {FEWEST_CELLS} to {MOST_CELLS}"
         yield Problem(path.name, what)
-    yield from text_sizes(path, cells)
+    yield from text_sizes(path, taught)
+    for what in practice(asked):
+        yield Problem(path.name, what)
     yield from first_code_cell(path, cells)
     if tidy(notebook) != notebook:
         what = "is not in the form that is committed (ids, metadata): `make outputs`"

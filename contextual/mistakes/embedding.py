@@ -89,7 +89,7 @@ def last_dropped(table: Floats, token_ids: list[int], pad_id: int) -> Floats:
 gradient = Exercise(
     name="embedding-gradient",
     asks="write gradient(token_ids, upstream, vocab_size): how far each row is moved.",
-    confirms="only rows that were used move, and a token said twice gets both its shares.",
+    confirms="only rows in use move, and a token said twice gets both its shares.",
     inputs=(
         {
             "token_ids": [2, 0, 2],

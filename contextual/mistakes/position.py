@@ -13,7 +13,7 @@ Floats = NDArray[Any]
 
 apart = Exercise(
     name="position-apart",
-    asks="write apart(distance, hand, d_head, base): degrees, above −180 and up to 180.",
+    asks="write apart(distance, hand, d_head, base): degrees, −180 to 180.",
     confirms="a hand turns by base^(−2·hand/d_head) radians a word, and full turns go.",
     inputs=(
         {"distance": 3, "hand": 0, "d_head": 64, "base": 10_000.0},
@@ -82,7 +82,7 @@ def fixed_base(distance: int, hand: int, d_head: int, base: float) -> float:
 turn = Exercise(
     name="position-turn",
     asks="write turn(x, place, base): x with its pairs (0, 1), (2, 3), … turned.",
-    confirms="every pair turns by its own speed, against the clock, and keeps its length.",
+    confirms="each pair turns at its own speed, against the clock, its length kept.",
     inputs=(
         {"x": np.array([1.0, 0.0, 1.0, 0.0]), "place": 1, "base": 100.0},
         {"x": np.array([1.0, 2.0, 3.0, -4.0, 0.5, 6.0]), "place": 5, "base": 1000.0},
@@ -114,8 +114,8 @@ def as_complex(x: Floats, place: int, base: float) -> Floats:
 
 
 @turn.mistake(
-    "you paired number i with number i + d/2; here partners are neighbours. Both are in "
-    "use, and a model understands only its own."
+    "you paired number i with number i + d/2; here partners are neighbours. Both are "
+    "in use, and a model understands only its own."
 )
 def half_split(x: Floats, place: int, base: float) -> Floats:
     a, b = np.split(np.array(x), 2)

@@ -87,7 +87,7 @@ def across_words(words: dict[str, int], pair: tuple[str, str]) -> int:
 cut = Exercise(
     name="tokens-cut",
     asks="write cut(word, merges): the pieces left when every merge has had its turn.",
-    confirms="merges act in the order in which they were learned, each wherever it fits.",
+    confirms="merges act in the order they were learned, each wherever it fits.",
     inputs=(
         {"word": "aac", "merges": [("a", "c"), ("a", "a")]},
         {"word": "acbab", "merges": [("b", "a"), ("c", "b"), ("cb", "ba")]},

@@ -189,6 +189,7 @@ def call(function: Version, case: Mapping[str, Any]) -> Call:
         if isinstance(plain(was), list | dict)
         and difference(plain(arguments[name]), plain(was), 0.0)
     )
+    value = None if value is ... else value  # `return ...` of a starter cell
     return Call(value, printed.getvalue().strip(), changed)
 
 

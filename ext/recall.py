@@ -122,21 +122,27 @@ def items(one: nodes.enumerated_list) -> list[nodes.list_item]:
     return [item for item in one.children if isinstance(item, nodes.list_item)]
 
 
+def first_and_rest(answer: nodes.list_item) -> tuple[nodes.Node, list[nodes.Node]]:
+    """What an answer begins with and what follows; the parser leaves empty texts."""
+    parts = [child for child in answer[0].children if child.astext()]
+    return (parts[0], parts[1:]) if parts else (nodes.Text(""), [])
+
+
 def is_right(answer: nodes.list_item) -> bool:
     """Whether an answer begins with **Right.**"""
-    first = answer[0][0]
+    first, _ = first_and_rest(answer)
     return isinstance(first, nodes.strong) and first.astext() == RIGHT
 
 
 def misconception(answer: nodes.list_item) -> str:
     """The emphasised name that a wrong answer begins with, or nothing."""
-    first = answer[0][0]
+    first, _ = first_and_rest(answer)
     return first.astext() if isinstance(first, nodes.emphasis) else ""
 
 
 def explanation(answer: nodes.list_item) -> str:
     """What an answer says after its name."""
-    return "".join(child.astext() for child in answer[0].children[1:]).strip()
+    return "".join(child.astext() for child in first_and_rest(answer)[1]).strip()
 
 
 class ShowChoices(SphinxPostTransform):

@@ -62,6 +62,8 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     out = Path(app.outdir)
+    if not (out / "_static" / sheet.THEME[-1]).exists():
+        return  # no page was written: all is in place from the last build
     front.write_404(app)
     pages = [p.read_text("utf-8") for p in sorted(out.rglob("*.html"))]
     write_sheet(app, out / "_static", pages)

@@ -16,6 +16,7 @@ names = [f"{e.name}-{m.name}" for e, m in MISTAKES]
 
 def nothing_written(*arguments):
     """What a starter cell holds before a reader has written anything."""
+    return ...
 
 
 @pytest.mark.parametrize(("exercise", "mistake"), MISTAKES, ids=names)

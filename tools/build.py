@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ import time
 from tools.chapters import ROOT
 
 JUPYTER_BOOK = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
-OPTIONS = ["build", ".", "-n", "-W", "--keep-going"]
+OPTIONS = ["build", ".", "--all", "-n", "-W", "--keep-going"]
 
 
 def fetch_first() -> None:
@@ -31,6 +32,7 @@ def main() -> int:
     fetch_first()
     print(f"$ jupyter-book {' '.join(OPTIONS)}", flush=True)
     start = time.perf_counter()
+    shutil.rmtree(ROOT / "_build" / "html", ignore_errors=True)  # nothing of old builds
     command = [sys.executable, "-c", JUPYTER_BOOK, *OPTIONS]
     code = subprocess.run(command, cwd=ROOT).returncode
     front = ROOT / "_build" / "html" / "index.html"

@@ -24,6 +24,20 @@ class Pages(SimpleHTTPRequestHandler):
         self.send_error(404, f"The book is at {self.prefix}")
         return None
 
+    def send_error(self, code, message=None, explain=None):  # type: ignore[no-untyped-def]
+        """For an unknown address the book's own page, as hosts send it."""
+        page = Path(self.directory) / "404.html"
+        if code != 404 or not page.exists():
+            return super().send_error(code, message, explain)
+        body = page.read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+        return None
+
     def translate_path(self, path: str) -> str:
         return super().translate_path("/" + path[len(self.prefix) :])
 

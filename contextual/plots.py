@@ -280,7 +280,7 @@ def head_weights(weights: NDArray[Any], words: Sequence[str], reader: int) -> Fi
     shown = np.ma.masked_where(~np.tri(n_words, dtype=bool), weights)
     axes.imshow(shown, cmap="cividis", vmin=0, vmax=1, aspect="auto")
     for i, j in np.argwhere(np.tri(n_words)).tolist():
-        share, ink = weights[i, j], INK if weights[i, j] > 0.5 else "white"
+        share, ink = weights[i, j], INK if weights[i, j] > 0.465 else "white"
         text = f"{math.floor(100 * share + 0.5 + 1e-9)}" if share >= 0.005 else "<1"
         axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=9)
     for i, j in np.argwhere(1 - np.tri(n_words)).tolist():

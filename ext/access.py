@@ -43,7 +43,12 @@ def names(soup: BeautifulSoup) -> None:
 
 
 def ids(soup: BeautifulSoup) -> None:
-    """One id, one element: the parts of an exercise all had the same."""
+    """One id, one element: the parts of an exercise all had the same.
+
+    The theme repeats title and contents for print; the title itself prints, too.
+    """
+    for double in soup.select("#jb-print-docs-body"):
+        double.decompose()
     for part in soup.select(".exercise > section[id], .solution > section[id]"):
         del part["id"]
     seen: set[str] = set()
@@ -88,7 +93,7 @@ def tables(soup: BeautifulSoup) -> None:
         inside = parent.get_attribute_list("class") if isinstance(parent, Tag) else []
         if "table-box" not in inside:
             box = soup.new_tag("div", attrs={"class": "table-box", "tabindex": "0"})
-            box["role"], box["aria-label"] = "region", table_name(table)
+            box["role"], box["aria-label"] = "group", table_name(table)
             table.wrap(box)
 
 

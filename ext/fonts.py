@@ -77,6 +77,7 @@ def subset_font(source: Path, points: set[int], static: Path) -> str | None:
     font = subset.load_font(str(source), options)
     wanted = sorted(points & set(font.getBestCmap()))
     if "brands" in source.name or not wanted:  # no icon of ours is a brand's
+        font.close()
         return None
     cutter = subset.Subsetter(options)
     cutter.populate(unicodes=wanted)
@@ -86,4 +87,5 @@ def subset_font(source: Path, points: set[int], static: Path) -> str | None:
     digest = hashlib.sha256(target.read_bytes()).hexdigest()[:8]
     name = f"{source.stem}.{digest}.woff2"
     target.replace(static / name)
+    font.close()
     return name

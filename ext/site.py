@@ -22,7 +22,12 @@ HERE = Path(__file__).parent
 OURS = ("book.css", "recall.css")  # in this order after the theme's, never purged
 SEARCH: tuple[str, ...] = ("documentation_options", "doctools", "sphinx_highlight")
 SEARCH += ("language_data", "searchtools")
-SCRIPTS = {"site.js", "widgets-loader.js", *(f"{name}.js" for name in SEARCH)}
+SCRIPTS = {
+    "site.js",
+    "search.js",
+    "widgets-loader.js",
+    *(f"{name}.js" for name in SEARCH),
+}
 
 
 def configure(app: Sphinx, config: Config) -> None:

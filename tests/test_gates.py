@@ -61,6 +61,17 @@ def small_chapter() -> list[dict[str, Any]]:
     return [*cells, text("The end.")]
 
 
+def small_practice() -> list[dict[str, Any]]:
+    """Five recall questions and two checked exercises with solutions."""
+    cells = [text("## Recall"), *[text(":::{recall} Why?\n:::")] * 5]
+    for name in ("one", "two"):
+        cells.append(code(f'check("{name}", f)', chapters.COMPARED, printed="no\n"))
+        cells.append(text(f"```{{solution-start}} ex-{name}\n```"))
+        cells.append(code(f'check("{name}", g)', chapters.COMPARED, printed="yes\n"))
+        cells.append(text("```{solution-end}\n```"))
+    return cells
+
+
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     """A small book that passes every gate."""
@@ -76,7 +87,8 @@ def book(tmp_path: Path) -> Path:
 
 def save(book: Path, cells: list[dict[str, Any]]) -> Path:
     path = book / "notebooks" / "01_tokens.ipynb"
-    chapters.write(path, {"cells": cells})
+    asks = any("## Recall" in cell["source"] for cell in cells)
+    chapters.write(path, {"cells": [*cells, *([] if asks else small_practice())]})
     return path
 
 
@@ -269,7 +281,7 @@ def test_hygiene_accepts_what_is_exactly_at_a_limit(book, cell):
     [
         (small_chapter()[:-1], "has 24 cells, not 25 to 45"),
         (small_chapter() + [text("x")] * 21, "has 46 cells, not 25 to 45"),
-        (small_chapter()[:18] + [text("x")] * 7, "has 7 compared cells, fewer than 8"),
+        (small_chapter()[:10] + [text("x")] * 15, "has 7 compared cells, fewer than 8"),
         (small_chapter() + [text("w " * 91)] * 2, "2 of 14 text cells have over 90"),
         (small_chapter() + [text("w " * 150)] * 15, "words, more than 2200"),
         (
@@ -281,6 +293,29 @@ def test_hygiene_accepts_what_is_exactly_at_a_limit(book, cell):
 def test_hygiene_names_the_chapter_that_breaks_a_rule(book, cells, message):
     save(book, cells)
     assert message in found(hygiene.hygiene(book))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda cells: cells[:5] + cells[6:], "has 4 recall questions, fewer than 5"),
+        (lambda cells: cells[:-4], "has 1 exercises with check(…), not 2"),
+        (lambda cells: cells[:-3], "exercise two needs a starter cell and a solution"),
+        (
+            lambda cells: [*cells[:-2], code("print(1)"), cells[-1]],
+            "has a solution that is not compared",
+        ),
+        (lambda cells: [cells[0]], "has 0 recall questions, fewer than 5"),
+    ],
+)
+def test_hygiene_wants_questions_and_checked_exercises(book, change, message):
+    save(book, [*small_chapter(), *change(small_practice())])
+    assert message in found(hygiene.hygiene(book))
+
+
+def test_hygiene_does_not_count_widgets_and_practice_as_cells_to_read(book):
+    save(book, [*small_chapter(), *[text("x")] * 20, code("Clock()", "widget")])
+    assert found(hygiene.hygiene(book)) == ""
 
 
 @pytest.mark.parametrize(

@@ -376,8 +376,8 @@ export function cividis(t) {
   const x = clamp(t, 0, 1) * 9, i = Math.min(8, Math.floor(x));
   return `rgb(${CIVIDIS[i].map((c, k) => Math.round(c + (CIVIDIS[i + 1][k] - c) * (x - i))).join(",")})`;
 }
-/** The ink that can be read on it. */
-export const ink = (t) => (t > 0.5 ? "#000" : "#fff");
+/** The ink that can be read on it: both inks have a contrast above 4.5 at the border. */
+export const ink = (t) => (t > 0.465 ? "#000" : "#fff");
 
 /** A table of weights: rows read, columns are read. set(i, j, share), null where the mask
     is closed; select(i) marks a reader. pick(i) is called when a row is tapped. */

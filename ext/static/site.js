@@ -61,13 +61,16 @@
 
   // A box that scrolls must take the keyboard's focus, and must have a name then.
   function scrollBoxes() {
-    const boxes = all("pre, div.math");
-    const wide = boxes.map(box => box.scrollWidth > box.clientWidth + 1);
-    boxes.forEach((box, i) => {
-      if (!wide[i]) return;
-      box.tabIndex = 0; box.setAttribute("role", "region");
-      box.setAttribute("aria-label", box.matches("pre") ? "Code or output, scrolls" : "Formula, scrolls");
+    const name = box => box.matches("pre") ? "Code or output, scrolls" : "Formula, scrolls";
+    const sizes = new ResizeObserver(entries => {
+      const boxes = entries.map(entry => entry.target);
+      const wide = boxes.map(box => box.scrollWidth > box.clientWidth + 1);
+      boxes.forEach((box, i) => {
+        const marks = { tabindex: "0", role: "group", "aria-label": name(box) };
+        for (const [key, value] of Object.entries(marks)) wide[i] ? box.setAttribute(key, value) : box.removeAttribute(key);
+      });
     });
+    all("pre, div.math").forEach(box => sizes.observe(box));
   }
 
   // The heading that is being read is marked in the list of the page's headings.
@@ -94,8 +97,6 @@
     addEventListener("keydown", event => {
       if ((event.ctrlKey || event.metaKey) && event.key === "k" && dialog) { event.preventDefault(); open(); }
     });
-    // From a folder a browser lets no script read other pages: results without an extract.
-    if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
     if (one("#search-results")) one(".bd-search-container input")?.focus();
   }
 
